@@ -16,8 +16,8 @@ namespace glia::ops {
 
 namespace detail {
 
-/// Applies a kernel that only rearranges elements. Its adjoint is the kernel back(shape of x),
-/// which does not need the elements of x.
+/// Applies a kernel that only rearranges elements. The backward pass runs the kernel `back(s)`,
+/// where s is the shape of x. It does not need the elements of x.
 template <backend B, kernel K, class Back>
 [[nodiscard]] variable<B> rearranged(variable<B> x, const K& k, const Back& back) {
   tape<B>& owner = x.owner();
@@ -30,7 +30,8 @@ template <backend B, kernel K, class Back>
                       });
 }
 
-/// Concatenates tensors with as few kernels as possible; each kernel accepts several tensors.
+/// Concatenates any number of tensors. One kernel call concatenates up to
+/// `kernels::concat::operands` tensors.
 template <backend B>
 [[nodiscard]] typename B::tensor concat_tensors(const B& device,
                                                 std::span<const typename B::tensor> parts,
@@ -55,8 +56,8 @@ template <backend B>
 
 /// Concatenates variables along an axis: concat({a, b}, 1), or concat({a, b}, -1) along the last.
 ///
-/// All other extents must be equal. Throws `shape_error` if they differ, and `value_error` if there
-/// are no variables. NumPy: concatenate; PyTorch: cat.
+/// The extents of all other axes must be equal. Throws `shape_error` if they differ, and
+/// `value_error` if there are no variables. NumPy: concatenate; PyTorch: cat.
 template <backend B>
 [[nodiscard]] variable<B> concat(const std::vector<variable<B>>& parts, std::ptrdiff_t axis) {
   require<value_error>(!parts.empty(), "concat: expected at least one variable, got none");
@@ -101,9 +102,9 @@ template <backend B>
 ///
 ///     slice(x, {.axis = 1, .begin = 2, .extent = 3})
 ///
-/// The third member is a number of elements, as in PyTorch's narrow; Python's slices have an end.
-/// Its default is 1. The axis remains. Throws `shape_error` if there is no such axis or if the
-/// elements reach beyond its end.
+/// `extent` is the number of elements, as in PyTorch's narrow, not the end as in Python's slices.
+/// Its default is 1. The result keeps the axis, even if its extent is 1. Throws `shape_error` if x
+/// does not have this axis, or if begin + extent exceeds the extent of the axis.
 template <backend B>
 [[nodiscard]] variable<B> slice(variable<B> x, const kernels::slice& which) {
   return detail::rearranged(std::move(x), which, [&](const shape& s) {
@@ -114,10 +115,10 @@ template <backend B>
 /// Splits a variable along an axis into parts of the given extents: split(x, 1, {2, 3}). The axis
 /// -1 is the last one.
 ///
-/// The argument `extents` holds numbers of elements, as in PyTorch, whose order of arguments is
-/// x, extents, axis; NumPy expects positions. For the backward pass, split needs less memory than
-/// several calls of `slice`. Throws `shape_error` if the sum of the extents is not the extent of
-/// the axis.
+/// `extents` contains the number of elements of each part, as in PyTorch. PyTorch's arguments have
+/// the order x, extents, axis. NumPy expects positions instead of extents. In the backward pass,
+/// `split` needs less memory than several calls of `slice`. Throws `shape_error` if the extents do
+/// not add up to the extent of the axis.
 template <backend B>
 [[nodiscard]] std::vector<variable<B>> split(const variable<B>& x, std::ptrdiff_t axis,
                                              std::span<const std::size_t> extents) {
@@ -158,7 +159,7 @@ template <backend B>
 ///
 ///     pad(x, {.axis = 1, .before = 2, .after = 1, .value = 0})
 ///
-/// Members that are left out are 0. Throws `shape_error` if there is no such axis.
+/// Members that are left out are 0. Throws `shape_error` if x does not have this axis.
 template <backend B>
 [[nodiscard]] variable<B> pad(variable<B> x, const kernels::pad& around) {
   return detail::rearranged(std::move(x), around, [&](const shape& s) {

@@ -10,17 +10,18 @@ namespace glia {
 /// A source of random numbers for an op; `scope::next_random()` returns one.
 template <backend B>
 struct random_source {
-  typename B::tensor key;    ///< Key of the training step, see `step_key`.
-  std::uint32_t stream = 0;  ///< Number of the stream, different for each op in a step.
+  typename B::tensor key;    ///< Key of the training step; see `step_key`.
+  std::uint32_t stream = 0;  ///< Number of the stream; each op in a step has its own.
 };
 
 }  // namespace glia
 
 namespace glia::ops {
 
-/// Sets each element to 0 with probability `rate`, and divides the others by 1 - rate.
+/// Sets each element to 0 with probability `rate`, and divides the other elements by 1 - rate.
 ///
-/// The choice depends only on `random` and on the index of the element in the batch.
+/// Whether an element becomes 0 depends only on `random` and on the index of the element in the
+/// batch.
 template <backend B>
 [[nodiscard]] variable<B> dropout(variable<B> x, double rate, const random_source<B>& random) {
   tape<B>& owner = x.owner();

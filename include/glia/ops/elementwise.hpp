@@ -8,7 +8,7 @@ namespace glia::ops {
 
 /// Applies a unary function to every element: unary({unary_function::softplus}, x).
 ///
-/// The functions below have names of their own and are usually easier to read.
+/// Most functions also have their own op, such as `ops::exp`, which is easier to read.
 template <backend B>
 [[nodiscard]] variable<B> unary(const unary_map& map, variable<B> x) {
   if (map == identity_map) {
@@ -32,7 +32,7 @@ template <backend B>
                       });
 }
 
-/// Returns factor x + offset, by element.
+/// Returns factor * x + offset, by element.
 template <backend B>
 [[nodiscard]] variable<B> affine(variable<B> x, double factor, double offset) {
   return unary({unary_function::affine, factor, offset}, std::move(x));
@@ -88,19 +88,19 @@ template <backend B>
 [[nodiscard]] variable<B> relu6(variable<B> x) {
   return unary({unary_function::relu6}, std::move(x));
 }
-/// Returns the leaky rectified linear unit, by element: x for x > 0, negative_slope x otherwise.
-/// The default slope of 0.01 is PyTorch's; Keras's function has 0.2.
+/// Returns the leaky rectified linear unit, by element: x for x > 0, negative_slope * x otherwise.
+/// The default slope is 0.01, as in PyTorch. In Keras, it is 0.2.
 template <backend B>
 [[nodiscard]] variable<B> leaky_relu(variable<B> x, double negative_slope = 0.01) {
   return unary({unary_function::leaky_relu, negative_slope}, std::move(x));
 }
-/// Returns the exponential linear unit, by element: x for x > 0, alpha (e^x - 1) otherwise.
+/// Returns the exponential linear unit, by element: x for x > 0, alpha * (e^x - 1) otherwise.
 template <backend B>
 [[nodiscard]] variable<B> elu(variable<B> x, double alpha = 1) {
   return unary({unary_function::elu, alpha}, std::move(x));
 }
 /// Returns the Gaussian error linear unit x Phi(x), by element. Phi is the distribution function of
-/// the standard normal distribution; it is computed with erf, without the approximation by tanh.
+/// the standard normal distribution. It is computed with erf, not with the approximation by tanh.
 template <backend B>
 [[nodiscard]] variable<B> gelu(variable<B> x) {
   return unary({unary_function::gelu}, std::move(x));
@@ -126,14 +126,14 @@ template <backend B>
   return unary({unary_function::softplus}, std::move(x));
 }
 
-/// Returns the value of x as a constant, which stops the gradient. Keras, TensorFlow and JAX:
-/// stop_gradient; PyTorch: detach.
+/// Returns x as a constant: the backward pass computes no gradient through it. Keras, TensorFlow
+/// and JAX: stop_gradient; PyTorch: detach.
 template <backend B>
 [[nodiscard]] variable<B> detach(const variable<B>& x) {
   return x.owner().constant(x.value());
 }
 
-/// Returns a + b with broadcasting. The operator `+` is the same.
+/// Returns a + b with broadcasting. The operator `+` does the same.
 ///
 /// Throws `shape_error` if the shapes do not broadcast.
 template <backend B>
@@ -152,7 +152,7 @@ template <backend B>
       });
 }
 
-/// Returns a - b with broadcasting. The operator `-` is the same.
+/// Returns a - b with broadcasting. The operator `-` does the same.
 ///
 /// Throws `shape_error` if the shapes do not broadcast.
 template <backend B>
@@ -160,7 +160,7 @@ template <backend B>
   return add(a, affine(b, -1, 0));
 }
 
-/// Returns a * b, by element, with broadcasting. The operator `*` is the same.
+/// Returns a * b, by element, with broadcasting. The operator `*` does the same.
 ///
 /// Throws `shape_error` if the shapes do not broadcast.
 template <backend B>
@@ -181,7 +181,7 @@ template <backend B>
       });
 }
 
-/// Returns a * (1 / b), by element, with broadcasting. The operator `/` is the same.
+/// Returns a * (1 / b), by element, with broadcasting. The operator `/` does the same.
 ///
 /// The result can differ from the correctly rounded quotient by one unit in the last place; see
 /// `true_divide`. Throws `shape_error` if the shapes do not broadcast.
@@ -190,11 +190,12 @@ template <backend B>
   return multiply(a, reciprocal(b));
 }
 
-/// Returns the quotient a / b, by element, with broadcasting, correctly rounded as IEEE 754 defines
-/// it and as NumPy and PyTorch compute it.
+/// Returns the correctly rounded quotient a / b, by element, with broadcasting. It is the quotient
+/// that IEEE 754 defines and that NumPy and PyTorch compute.
 ///
-/// `divide` and the operator `/` multiply by the reciprocal instead, which is faster and can differ
-/// by one unit in the last place. Throws `shape_error` if the shapes do not broadcast.
+/// `divide` and the operator `/` multiply by the reciprocal instead. They are faster, but their
+/// result can differ by one unit in the last place. Throws `shape_error` if the shapes do not
+/// broadcast.
 template <backend B>
 [[nodiscard]] variable<B> true_divide(const variable<B>& a, const variable<B>& b) {
   auto y = a.device().run(kernels::binary{binary_function::divide}, a.value(), b.value());
@@ -291,8 +292,8 @@ template <backend B>
 
 namespace glia {
 
-// Arithmetic on variables. The operators are in the namespace of `variable`, so that they are found
-// everywhere.
+// Arithmetic on variables. The operators are in the namespace of `variable`, so that
+// argument-dependent lookup finds them in every namespace.
 template <backend B>
 [[nodiscard]] variable<B> operator+(const variable<B>& a, const variable<B>& b) {
   return ops::add(a, b);
@@ -311,7 +312,7 @@ template <backend B>
 }
 namespace detail {
 
-/// Makes a tensor, such as the targets of a loss, a constant on the tape of a variable.
+/// Puts a tensor, such as the targets of a loss, as a constant on the tape of x.
 template <backend B>
 [[nodiscard]] variable<B> constant_beside(const variable<B>& x, const typename B::tensor& value) {
   require<value_error>(
@@ -323,7 +324,7 @@ template <backend B>
 
 }  // namespace detail
 
-// Arithmetic on a variable and a tensor, which becomes a constant.
+// Arithmetic on a variable and a tensor. The tensor becomes a constant.
 template <backend B>
 [[nodiscard]] variable<B> operator+(const variable<B>& a, const typename B::tensor& b) {
   return a + detail::constant_beside(a, b);

@@ -7,12 +7,12 @@
 
 namespace glia::ops {
 
-/// Returns the rows of a table (V, ...) at the given indices, as in an embedding.
+/// Returns rows of a table (V, ...), selected by their indices, as in an embedding.
 ///
-/// `indices` is a tensor of integers of any shape; the result has that shape, followed by the shape
-/// of a row. An index outside 0 to V - 1 results in a row of zeros without a gradient. NumPy:
-/// take(table, indices, axis=0); PyTorch: F.embedding. PyTorch's gather is another function. Throws
-/// `shape_error` if the table has no axes.
+/// `indices` is a tensor of integers of any shape. The result has the shape of `indices`, followed
+/// by the shape of a row. An index outside 0 to V - 1 results in a row of zeros without a gradient.
+/// NumPy: take(table, indices, axis=0); PyTorch: F.embedding. PyTorch's gather does something else:
+/// it selects single elements. Throws `shape_error` if the table has no axes.
 template <backend B>
 [[nodiscard]] variable<B> gather(const variable<B>& table, typename B::tensor indices) {
   auto rows = table.device().run(kernels::gather{}, table.value(), indices);
@@ -26,9 +26,10 @@ template <backend B>
 
 /// Adds rows by index: row i of the result is the sum of all rows whose index is i.
 ///
-/// `rows` is (..., row shape) and `indices` a tensor of integers with the shape of its leading
-/// axes. The result has `count` rows. Rows with an index outside 0 to count - 1 are ignored. Keras
-/// and JAX: segment_sum. PyTorch's scatter_add is another function.
+/// `rows` has the shape (..., row shape). `indices` is a tensor with one integer for each row, so
+/// it has the shape of the leading axes. The result has `count` rows. Rows with an index outside 0
+/// to count - 1 are ignored. Keras and JAX: segment_sum. PyTorch's scatter_add does something else:
+/// it adds single elements.
 template <backend B>
 [[nodiscard]] variable<B> segment_sum(variable<B> rows, typename B::tensor indices,
                                       std::size_t count) {

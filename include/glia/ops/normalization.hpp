@@ -18,7 +18,8 @@ struct normalized_variable {
 
 namespace detail {
 
-/// Gathers the concatenated vectors of all ranks: (ranks, size).
+/// Concatenates the vectors `own` of this rank, and gathers the concatenated vectors of all ranks:
+/// (ranks, size).
 template <backend B>
 [[nodiscard]] typename B::tensor gather_over_ranks(const B& device,
                                                    const typename tape<B>::joined_batch& all,
@@ -74,13 +75,14 @@ template <backend B>
 
 /// Computes `normalize` over the batches of all ranks.
 ///
-/// The kernel for the gradient of x uses the sums over this rank's rows instead of all rows. The
-/// difference is added:
+/// The gradient kernel sums over the rows of this rank only. The gradient of x needs the sums over
+/// the rows of all ranks, so this function adds the missing term:
 ///
 ///   dx += gamma / s ((b - B w) / n + xhat (g - G w) / n)
 ///
-/// s is the standard deviation, b and g are this rank's gradients of beta and gamma, B and G those
-/// of all ranks, w is this rank's share of the rows and n the number of its rows.
+/// s is the standard deviation and xhat = (x - mean) / s. b and g are this rank's gradients of beta
+/// and gamma, and B and G are the sums of these gradients over all ranks. w is this rank's share of
+/// the rows, and n is the number of its rows.
 template <backend B>
 [[nodiscard]] normalized_variable<B> normalize_over_ranks(const variable<B>& x,
                                                           const variable<B>& gamma,
@@ -151,10 +153,10 @@ template <backend B>
 ///
 ///     gamma (x - mean) / sqrt(variance + epsilon) + beta
 ///
-/// gamma and beta are (C). `kind` determines the elements that share a mean and a variance:
-/// `batch`, a channel over the batch and all positions; `layer`, the features of a position;
-/// `group`, one of `groups` groups of channels of a sample; `rms`, as `layer` with a mean of 0.
-/// PyTorch's F.normalize, which divides by a norm, is another function.
+/// gamma and beta have the shape (C). `kind` determines which elements share a mean and a variance.
+/// `batch`: each channel, over the batch and all positions. `layer`: the features of each position.
+/// `group`: each of the `groups` groups of channels in a sample. `rms`: like `layer`, but with a
+/// mean of 0. PyTorch's F.normalize does something else: it divides by a norm.
 template <backend B>
 [[nodiscard]] normalized_variable<B> normalize(normalization kind, const variable<B>& x,
                                                const variable<B>& gamma, const variable<B>& beta,

@@ -8,7 +8,7 @@ namespace glia::ops {
 
 /// Returns the maximum of each window of x (N, H, W, C).
 ///
-/// The gradient of a maximum goes to the element of the window that has this value.
+/// The gradient of a maximum goes to the element with this maximum.
 template <backend B>
 [[nodiscard]] variable<B> max_pool2d(variable<B> x, const window2d& window) {
   tape<B>& owner = x.owner();
@@ -23,7 +23,7 @@ template <backend B>
       });
 }
 
-/// Returns the mean of each window of x (N, H, W, C). Means exclude padding.
+/// Returns the mean of each window of x (N, H, W, C). Padding does not count in the mean.
 template <backend B>
 [[nodiscard]] variable<B> avg_pool2d(variable<B> x, const window2d& window) {
   tape<B>& owner = x.owner();

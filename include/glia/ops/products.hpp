@@ -11,8 +11,8 @@ namespace glia::ops {
 
 namespace detail {
 
-/// Returns the product of a and b, computed by a kernel. `which` is the factor that is stored
-/// transposed, if any; the gradient of that factor is stored transposed, too.
+/// Returns the product of a and b, computed by `Kernel`. `which` tells whether a factor is stored
+/// transposed. The gradient of that factor is then stored transposed, too.
 template <class Kernel, backend B>
 [[nodiscard]] variable<B> product(const variable<B>& a, const variable<B>& b, transpose which) {
   return a.owner().record(
@@ -50,21 +50,22 @@ void add_bias_gradient(gradients<B>& to, gradient_slot bias, const typename B::t
 
 }  // namespace detail
 
-/// Returns the matrix product of a (m, k) and b (k, n), which is (m, n).
+/// Returns the matrix product (m, n) of a (m, k) and b (k, n).
 ///
-/// With transpose::first, a is (k, m) and is used transposed; with transpose::second, b is (n, k).
-/// For more than two axes use `batched_matmul`. Throws `shape_error` if the shapes do not match.
+/// With transpose::first, a has the shape (k, m) and is used transposed. With transpose::second, b
+/// has the shape (n, k) and is used transposed. For more than two axes, use `batched_matmul`.
+/// Throws `shape_error` if the shapes do not match.
 template <backend B>
 [[nodiscard]] variable<B> matmul(const variable<B>& a, const variable<B>& b,
                                  transpose which = transpose::none) {
   return detail::product<kernels::matmul>(a, b, which);
 }
 
-/// Returns the products of the matrices of two batches: a (..., m, k) and b (..., k, n) result in
-/// (..., m, n).
+/// Multiplies each matrix of a batch by the matrix at the same position in another batch: a (...,
+/// m, k) and b (..., k, n) result in (..., m, n).
 ///
-/// The leading axes must be equal. Transposes are those of `matmul`. NumPy and PyTorch: matmul.
-/// Throws `shape_error` if the shapes do not match.
+/// The leading axes must be equal. `which` selects a transposed factor, as in `matmul`. NumPy and
+/// PyTorch: matmul. Throws `shape_error` if the shapes do not match.
 template <backend B>
 [[nodiscard]] variable<B> batched_matmul(const variable<B>& a, const variable<B>& b,
                                          transpose which = transpose::none) {
@@ -95,9 +96,9 @@ template <backend B>
 /// Returns the convolution of images x (N, H, W, C) with a kernel w (height, width, C / groups, O),
 /// plus an optional bias (O).
 ///
-/// `window` holds the size of the kernel, strides, dilation and padding in numbers. The operation
-/// is a cross-correlation: the kernel is not mirrored. Throws `shape_error` if the shapes do not
-/// match.
+/// `window` contains the kernel size, the strides, the dilation, and the padding as numbers. The
+/// operation is a cross-correlation: the kernel is not mirrored. Throws `shape_error` if the shapes
+/// do not match.
 template <backend B>
 [[nodiscard]] variable<B> conv2d(const variable<B>& x, const variable<B>& w,
                                  const std::optional<variable<B>>& bias, const window2d& window,
@@ -123,8 +124,8 @@ template <backend B>
 
 /// Returns the transposed convolution of x (N, H', W', C) with a kernel w (height, width, O, C).
 ///
-/// It is the adjoint of `conv2d`. The result is (N, H, W, O), where `images` is the shape (H, W,
-/// O). `window` describes the convolution of such images that results in H' rows and W' columns.
+/// It is the adjoint of `conv2d`. `images` is the shape (H, W, O) of a sample of the result.
+/// `window` is the window of the convolution that maps (N, H, W, O) to (N, H', W', C).
 template <backend B>
 [[nodiscard]] variable<B> conv2d_transpose(const variable<B>& x, const variable<B>& w,
                                            const window2d& window, const shape& images) {

@@ -8,10 +8,10 @@ namespace glia::ops {
 
 /// Rounds numbers to the values that 8-bit integers represent; see `kernels::fake_quantize`.
 ///
-/// `scales` is a tensor with one number, or one number for each index of the last axis. For
-/// training, the gradient is passed through the rounding unchanged and is 0 outside the range of
-/// the integers: Bengio et al., Estimating or Propagating Gradients Through Stochastic Neurons
-/// (2013).
+/// `scales` is a tensor with one number, or with one number for each index of the last axis. In the
+/// backward pass, the gradient passes through the rounding unchanged. It is 0 for numbers outside
+/// the range of the integers. Source: Bengio et al., Estimating or Propagating Gradients Through
+/// Stochastic Neurons (2013).
 template <backend B>
 [[nodiscard]] variable<B> fake_quantize(variable<B> x, const typename B::tensor& scales,
                                         const byte_range& range) {

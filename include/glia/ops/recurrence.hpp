@@ -10,8 +10,8 @@ namespace glia::ops {
 
 namespace detail {
 
-/// Returns the states before each step as rows (N T, U), with zeros before the first step, from the
-/// states (N, T, U) after each step.
+/// Computes the state before each step from the states (N, T, U) after each step. Returns rows (N
+/// T, U), with zeros for the first step. If `scale` is not empty, the states are multiplied by it.
 template <backend B>
 [[nodiscard]] typename B::tensor states_before(const B& device, const typename B::tensor& states,
                                                const typename B::tensor& scale, bool backwards) {

@@ -21,8 +21,7 @@ template <backend B>
                             [](const shape& before) { return kernels::reshape{before}; });
 }
 
-/// Sums x to the shape `s`: over each axis whose extent is 1 in `s` and larger in x, and over the
-/// leading axes of x that `s` does not have.
+/// Sums x to the shape `s`: over each axis of x that has extent 1 in `s` or does not exist in `s`.
 ///
 /// It is the adjoint of `broadcast_to`. PyTorch: sum_to_size. Throws `shape_error` if `s` does not
 /// broadcast to the shape of x.
@@ -32,8 +31,8 @@ template <backend B>
                             [](const shape& before) { return kernels::broadcast_to{before}; });
 }
 
-/// Repeats x to the shape `s`: along each axis whose extent is 1 in x and larger in `s`, and along
-/// the leading axes of `s` that x does not have.
+/// Repeats x to the shape `s`: along each axis of `s` that has extent 1 in x or does not exist in
+/// x.
 ///
 /// Throws `shape_error` if the shape of x does not broadcast to `s`.
 template <backend B>
@@ -122,7 +121,8 @@ template <backend B>
   return detail::mean_over(std::move(x), from_front);
 }
 
-/// Returns the mean of each sample, with shape (N), for x (N, ...). Most losses end with it.
+/// Returns the mean of each sample, with shape (N), for x (N, ...). Most losses call this function
+/// last.
 template <backend B>
 [[nodiscard]] variable<B> mean_per_sample(variable<B> x) {
   const std::size_t n = x.shape()[0];

@@ -31,8 +31,7 @@ auto softmax(const Array&) {
 
 /// Returns the cross-entropy -sum_k targets_k ln softmax(logits)_k over the last axis.
 ///
-/// Logits and targets are (..., K) and the result is (...). The targets are constants, without a
-/// gradient.
+/// Logits and targets are (..., K) and the result is (...). The targets have no gradient.
 template <backend B>
 [[nodiscard]] variable<B> softmax_cross_entropy(variable<B> logits, typename B::tensor targets) {
   tape<B>& owner = logits.owner();

@@ -19,7 +19,7 @@ namespace glia {
 template <backend B>
 class tape;
 
-/// The position of a variable's gradient on its tape. It is false for a variable without a
+/// The position of a variable's gradient on its tape. It converts to false for a variable without a
 /// gradient.
 struct gradient_slot {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
@@ -29,10 +29,10 @@ struct gradient_slot {
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return index != none; }
 };
 
-/// A tensor on a tape, which ops accept and return.
+/// A tensor on a tape. Ops take and return variables.
 ///
 /// Ops on variables are recorded for automatic differentiation. A variable is cheap to copy. Its
-/// tape must live longer than it.
+/// tape must exist as long as the variable is used.
 template <backend B>
 class variable {
  public:
@@ -96,8 +96,8 @@ class gradients {
 /// For each op the tape stores an adjoint, a function that computes the gradients of the operands
 /// from the gradient of the result. `backward` runs the adjoints in reverse order. An adjoint is a
 /// callable `(gradients<B>& to, tensor dy)` that adds to the slots of the operands that need a
-/// gradient. It is destroyed after it has run, which frees the tensors that it holds. The memory of
-/// adjoints and of the tape is reused in the next step.
+/// gradient. The tape destroys an adjoint after it has run, which frees the tensors in it. The
+/// memory of adjoints and of the tape is reused in the next step.
 template <backend B>
 class tape {
  public:
@@ -118,7 +118,7 @@ class tape {
     rank_group* ranks = nullptr;  ///< The ranks; null for a batch of one process.
     tensor share{};               ///< Share of this rank in the samples, with shape ().
   };
-  /// Makes the batch of this tape a part of a batch of several ranks.
+  /// Declares that the batch of this tape is part of a larger batch, which several ranks share.
   void join_batch(joined_batch all) { joined_ = std::move(all); }
   /// Returns the ranks that share the batch.
   [[nodiscard]] const joined_batch& joined() const { return joined_; }
@@ -130,7 +130,7 @@ class tape {
   [[nodiscard]] variable<B> leaf(tensor value) { return {*this, std::move(value), new_slot()}; }
 
   /// Records an op with the result `value`. `needs_gradient` tells whether any operand needs a
-  /// gradient; if not, the result is a constant.
+  /// gradient. If it is false, the result is a constant.
   template <class Adjoint>
   [[nodiscard]] variable<B> record(tensor value, bool needs_gradient, Adjoint&& adjoint) {
     if (!needs_gradient) {
@@ -149,8 +149,8 @@ class tape {
   }
 
   /// Records an op with one or more results. The adjoint, `(gradients<B>& to, std::vector<tensor>
-  /// dy)`, receives the gradients of all results; the gradient of a result that was not used is an
-  /// empty tensor. If no result was used, the adjoint does not run.
+  /// dy)`, receives the gradients of all results. The gradient of an unused result is an empty
+  /// tensor. If all results are unused, the adjoint does not run.
   template <class Adjoint>
   [[nodiscard]] std::vector<variable<B>> record_all(std::vector<tensor> values, bool needs_gradient,
                                                     Adjoint&& adjoint) {
@@ -205,7 +205,8 @@ class tape {
   /// Runs all adjoints in reverse order.
   void run_adjoints();
 
-  /// Returns the gradient in a slot, or an empty tensor if the result does not depend on it.
+  /// Returns the gradient in a slot. It is an empty tensor if the result of `backward` does not
+  /// depend on the variable of the slot.
   [[nodiscard]] const tensor& gradient(gradient_slot slot) { return gradients_.at(slot); }
   /// Moves the gradient out of a slot.
   [[nodiscard]] tensor take_gradient(gradient_slot slot) {
@@ -221,7 +222,7 @@ class tape {
     void (*run)(void*, gradients<B>&, tensor);
     void (*destroy)(void*);
     gradient_slot result;
-    std::uint32_t place;      // the place of the op on the recorder
+    std::uint32_t place;      // the layer of the op, as the recorder numbers it
     bool of_several = false;  // the op has several results
   };
 
@@ -242,7 +243,7 @@ class tape {
       device().set_adjoint_place(of);
     }
   }
-  /// A guard that restores the recorder's place.
+  /// A guard that restores the current layer of the recorder.
   class at_place {
    public:
     explicit at_place(const tape& of) : tape_(&of), before_(of.recording_place()) {}
