@@ -26,17 +26,19 @@ namespace glia {
 
 /// The options of `calibrate`.
 struct calibrate_options {
-  /// Largest relative change of the outputs on the samples: the root mean square of the change
+  /// Largest allowed change of the outputs on the samples: the root mean square of the change,
   /// divided by the root mean square of the outputs. The products with the largest errors stay in
-  /// floating point.
+  /// floating point, so that the change does not exceed this limit.
   double tolerance = 0.1;
-  std::size_t batch_size = 32;  ///< Samples in a batch, at least 1; bounds the memory.
-  std::size_t samples = 256;    ///< Number of samples from a data set, spread over all of it.
+  /// Number of samples in a batch, at least 1. Smaller batches need less memory.
+  std::size_t batch_size = 32;
+  std::size_t samples = 256;  ///< Number of samples from a data set, at equal distances.
 };
 
 namespace detail {
 
-/// Runs a model's graph on samples and measures the inputs of its products.
+/// Runs a model's graph on samples and measures the inputs of its products (matrix products and
+/// convolutions).
 template <class Model>
 class calibration {
  public:
@@ -92,7 +94,7 @@ class calibration {
     passes::fold_scaling(g, fixed_values(g, {0}));
     const std::vector<bool> fixed = fixed_values(g, {0});
     const graph_uses uses(g);
-    // Follows kernels that only change the shape, for which nothing runs.
+    // Skips kernels that only change the shape and copy nothing.
     const auto source = [&](value_id id) {
       while (uses.maker(id) != graph_uses::none) {
         const graph_node& maker = g.nodes()[uses.maker(id)];
@@ -183,7 +185,7 @@ class calibration {
     return numbers;
   }
 
-  /// Computes the scale of each output, so that its largest weight is 127 times the scale.
+  /// Computes the scale of each output: the largest absolute weight of the output, divided by 127.
   static void set_scales(std::span<const float> w, std::vector<float>& scales) {
     std::vector<float> largest(scales.size(), 0);
     for (std::size_t i = 0; i < w.size(); ++i) {
@@ -216,8 +218,9 @@ class calibration {
     return changed == 0 ? 0 : std::sqrt(changed / all);
   }
 
-  /// Chooses the products that together change the outputs by at most the tolerance. It takes those
-  /// with the smallest errors; squares of independent errors add up.
+  /// Chooses the products that together change the outputs by at most the tolerance. It takes the
+  /// products with the smallest errors first, and adds up the squares of the errors as if they were
+  /// independent.
   void choose(quantization& all, std::span<const float> expected) const {
     const std::size_t count = all.products.size();
     std::vector<std::size_t> order(count);
@@ -233,7 +236,7 @@ class calibration {
       }
     }
     quantization chosen;
-    for (;; kept -= (kept + 9) / 10) {  // takes fewer if the errors are not independent
+    for (;; kept -= (kept + 9) / 10) {  // fewer products if the errors are not independent
       std::vector<bool> in(count, false);
       for (std::size_t i = 0; i < kept; ++i) {
         in[order[i]] = true;
@@ -262,7 +265,7 @@ class calibration {
 
 }  // namespace detail
 
-/// Finds out how the matrix products and convolutions of a model can be computed with 8-bit
+/// Computes the scales with which a model can run its matrix products and convolutions with 8-bit
 /// integers (post-training quantization).
 ///
 ///     const auto eight_bits = glia::calibrate(net, training_data);
@@ -288,11 +291,11 @@ template <class Model, class Expression>
                        "calibrate: expected at least 1 sample, a batch_size of at least 1 and a "
                        "tolerance of at least 0, got ",
                        given[0], " samples, ", options.batch_size, " and ", options.tolerance);
-  const Model now(net);  // a copy, which training on another thread does not change
+  const Model now(net);  // training on another thread does not change the copy
   return detail::calibration<Model>(now, {x.data(), x.size()}, options).run();
 }
 
-/// Calibrates with `calibrate_options::samples` samples of a data set, spread over all of it.
+/// Calibrates with `calibrate_options::samples` samples of a data set, taken at equal distances.
 template <class Model, dataset D>
 [[nodiscard]] quantization calibrate(const Model& net, const D& data,
                                      const calibrate_options& options = {}) {

@@ -18,14 +18,15 @@
 
 namespace glia {
 
-/// The compiled graphs of a description in inference, for one batch size.
+/// The compiled inference graphs of a description, for one batch size.
 template <backend B>
 struct inference_programs {
-  program<B> once;  ///< The part that depends only on the parameters.
-  program<B> each;  ///< The part that runs for each batch.
+  program<B> once;  ///< Computes the values that depend only on the parameters.
+  program<B> each;  ///< Computes the outputs of a batch from these values.
   std::atomic<std::uint64_t> versions{0};
 
-  /// Compiles a recorded graph whose inputs are the samples and then the parameters in their order.
+  /// Compiles a recorded graph. Its inputs are the samples, followed by the parameters in their
+  /// order.
   [[nodiscard]] static std::shared_ptr<inference_programs> make(
       const recorder<B>& recorded, const B& device, std::size_t rows, bool depth_first,
       const quantization* quantized = nullptr);
@@ -34,9 +35,9 @@ struct inference_programs {
       : once(std::move(first)), each(std::move(then)) {}
 };
 
-/// A snapshot of a model, ready to infer for one batch size. The part that depends only on
-/// parameters is already computed, batch normalization is folded, and kernels are fused. Later
-/// training does not change it. Any number of threads can use it at the same time.
+/// A snapshot of a model for inference with one batch size. Values that depend only on parameters
+/// are already computed, batch normalization is folded into the weights, and kernels are fused.
+/// Later training does not change it. Any number of threads can use it at the same time.
 template <backend B>
 class inference {
  public:
@@ -50,7 +51,7 @@ class inference {
 
   [[nodiscard]] const std::shared_ptr<inference_programs<B>>& programs() const { return programs_; }
 
-  /// Whether it was made from the current values of these parameters.
+  /// Whether the snapshot was made from the current values of these parameters.
   [[nodiscard]] bool is_of(const parameter_list<B>& parameters) const;
 
  private:
@@ -71,8 +72,8 @@ class inference_cache {
     return *this;
   }
 
-  /// Returns the snapshot for batches of `rows` samples. Calls `make()` for its graphs if there is
-  /// no snapshot yet.
+  /// Returns the snapshot for batches of `rows` samples. If there is no snapshot yet, calls
+  /// `make()` to compile the graphs.
   [[nodiscard]] std::shared_ptr<const inference<B>> get(
       std::size_t rows, const parameter_list<B>& parameters,
       function_ref<std::shared_ptr<inference_programs<B>>()> make) const;
@@ -83,8 +84,8 @@ class inference_cache {
   struct entry {
     std::size_t rows = 0;
     std::shared_ptr<inference_programs<B>> programs;
-    /// The last snapshot. Null on backends that compile, because it would hold memory that a
-    /// training step overwrites.
+    /// The last snapshot. Null on backends that compile graphs, because the snapshot would keep
+    /// tensors whose memory a training step overwrites.
     std::shared_ptr<const inference<B>> made;
   };
 

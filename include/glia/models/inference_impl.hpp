@@ -31,7 +31,7 @@ std::shared_ptr<inference_programs<B>> inference_programs<B>::make(const recorde
                 runs<B, kernels::conv2d_chain>) {
     passes::pack_weights(g, fixed_values(g, varying));
   }
-  if constexpr (compiling_backend<B>) {  // their compilers find the constant part themselves
+  if constexpr (compiling_backend<B>) {  // the compiler folds constants itself
     graph nothing;
     for (std::size_t i = 1; i < g.inputs().size(); ++i) {
       nothing.add_input(g.inputs()[i].name, g.spec(g.inputs()[i].value));

@@ -37,8 +37,8 @@ struct predict_options {
 /// Threads: any number of threads can predict with one model, or with copies of it, at the same
 /// time. They share the device's threads. While another thread trains the model, `predict`, `get`,
 /// copying and saving wait for the current training step, and `set` throws `value_error`. The
-/// non-const `parameters()` and assignment to a model must not run at the same time as anything
-/// else.
+/// non-const `parameters()` and the assignment to a model must not run at the same time as any
+/// other function of the model.
 ///
 /// A model that was moved from has no parameters and no device. All its functions throw
 /// `value_error` until another model is assigned to it.
@@ -125,16 +125,16 @@ class model {
   /// Runs the model on x (N, ...sample) and records the operations on x's tape, for a backward
   /// pass.
   ///
-  /// Fills `slots` with one slot for each parameter, from which the tape returns its gradient.
-  /// `random` is the key of the random numbers of the step, for layers such as dropout. Only one
-  /// thread at a time can call this.
+  /// Fills `slots` with one slot for each parameter. `tape::gradient(slots[i])` then returns the
+  /// gradient of parameter i. `random` is the key of the random numbers of the step, for layers
+  /// such as dropout. Only one thread at a time can call this.
   [[nodiscard]] variable<B> forward(variable<B> x, std::vector<gradient_slot>& slots, run_mode mode,
                                     const step_key& random) {
     scope<B> s(x.owner(), parameters(), slots, mode, random);
     return core().template run<B>({this, &run<B>}, s, std::move(x));
   }
 
-  /// Runs the model on x (N, ...sample) in inference mode, without a record for a backward pass.
+  /// Runs the model on x (N, ...sample) in inference mode, and records nothing for a backward pass.
   /// Any number of threads can call this. Throws `value_error` unless x is a constant.
   [[nodiscard]] variable<B> infer(variable<B> x) const {
     require<value_error>(!x.needs_gradient(),
@@ -151,7 +151,8 @@ class model {
   }
 
   /// The shape of the frozen layers' output for one sample, if the model begins with frozen layers
-  /// and no other layer uses the samples. Training can then compute this output only once.
+  /// and no other layer uses the samples. Empty otherwise. Training can compute this output once
+  /// for each sample and reuse it.
   [[nodiscard]] std::optional<shape> frozen_output_shape() const {
     return core().frontier() ? std::optional(core().frontier()->output) : std::nullopt;
   }
@@ -191,8 +192,8 @@ class model {
     return core().prepare(described(), options.batch_size, how);
   }
 
-  /// Computes the outputs of one batch between buffers in plain memory, without copying them.
-  /// Throws `shape_error` if the sizes of the buffers do not fit.
+  /// Computes the outputs of one batch, with the inputs and outputs in plain memory, without extra
+  /// copies. Throws `shape_error` if the sizes of the buffers do not fit.
   void predict_batch(std::span<const float> inputs, std::span<float> outputs) const {
     core().predict_batch(described(), inputs, outputs);
   }
@@ -200,8 +201,8 @@ class model {
     core().predict_batch(described(), inputs, outputs);
   }
 
-  /// The part of the model that does not depend on the type of its description. It is for code that
-  /// is compiled only once for all models.
+  /// The part of the model that does not depend on the type of its description. Code that uses only
+  /// this part is compiled once for all models.
   [[nodiscard]] model_core<B>& core() {
     core_.require_parameters();
     return core_;

@@ -12,8 +12,8 @@ namespace glia {
 
 /// A lock on a model's parameters: any number of threads read them at the same time, or one thread
 /// trains them. Readers wait for the current training step, and a step waits for earlier readers. A
-/// second thread that tries to train gets an error. A copy is an independent lock. It has its own
-/// cache line, because neighboring data are read while other threads write here.
+/// second thread that tries to train gets an error. A copy is an independent lock. The lock has its
+/// own cache line, so that writes to it do not slow down threads that read neighboring data.
 class alignas(64) model_access {
  public:
   model_access() = default;

@@ -30,8 +30,8 @@ struct model_options {
   bool depth_first = true;
 };
 
-/// The number of samples in a batch: `asked` or, if `asked` is 0, at most 256 samples of this
-/// shape, and at most about 32 MB.
+/// Returns the number of samples in a batch. If `asked` is 0, this is the number of samples of this
+/// shape that fit into 32 MB, from 1 to 256. Otherwise it is `asked`.
 [[nodiscard]] constexpr std::size_t batch_size_for(std::size_t asked, const shape& sample) {
   constexpr std::size_t bytes = 32 << 20;
   constexpr std::size_t most = 256;
@@ -39,11 +39,11 @@ struct model_options {
   return asked > 0 ? asked : std::clamp<std::size_t>(bytes / each, 1, most);
 }
 
-/// The part of a model to run: the whole, the frozen prefix, whose output for a sample never
-/// changes, or the trainable rest.
+/// The part of a model to run: the whole, the frozen prefix (whose output for a sample never
+/// changes), or the trainable rest.
 enum class model_part : std::uint8_t { whole, frozen, trained };
 
-/// The backend on which a description runs for a model on B: a recorder, or B itself if it runs
+/// The backend on which a description runs for a model on B: a recorder, or B itself if B runs
 /// eagerly.
 template <backend B>
 using tracing_backend = std::conditional_t<program_backend<B>, recorder<B>, B>;
@@ -57,8 +57,8 @@ struct frozen_end {
   std::size_t node = 0;  ///< Index of the node with this output, in the graph of a training pass.
   shape output;          ///< Shape of the output for one sample.
 
-  /// The output in the graph of another training pass. Throws `value_error` if the description runs
-  /// different kernels for other batch sizes.
+  /// Returns this output in the graph of another training pass. Throws `value_error` if the
+  /// description runs different kernels for other batch sizes.
   [[nodiscard]] value_id value_in(const graph& pass) const {
     const bool there = node < pass.nodes().size() && pass.nodes()[node].results[0] != no_value;
     const value_id value = there ? pass.nodes()[node].results[0] : no_value;
@@ -82,7 +82,7 @@ inline void require_rows(const shape& outputs, std::size_t samples) {
       "ops::mean_per_sample");
 }
 
-/// The inference caches of a model, one for each part; empty if the backend runs eagerly.
+/// The inference caches of a model, one for each `model_part`. Empty if the backend runs eagerly.
 template <backend B>
 struct inference_memory {};
 template <program_backend B>
@@ -136,7 +136,8 @@ class model_core {
     const model_access::reading unchanged(access_);
     return parameters_;
   }
-  /// An identity that only copies share, so that a graph recorded for one fits the others.
+  /// An identity that a model shares only with its copies. A graph that was recorded for one of
+  /// them fits all of them.
   [[nodiscard]] const std::shared_ptr<const char>& identity() const { return identity_; }
 
   /// The end of the model's frozen prefix. Empty if there are no frozen layers at the beginning, or
@@ -145,19 +146,19 @@ class model_core {
   /// The shape of the input of a part of the model, for one sample.
   [[nodiscard]] const shape& sample_shape_of(model_part which) const;
 
-  /// Runs the description. Checks the shape of the batch before the run, and checks after the run
-  /// that all parameters were used.
+  /// Runs the description. Checks the shape of the batch first. Checks at the end that the
+  /// description has used all parameters.
   template <backend On>
   [[nodiscard]] variable<On> run(const description_ref<On>& described, scope<On>& s,
                                  variable<On> x) const;
 
   /// Records a part of the model for batches of `rows` samples. The inputs of the graph are the
-  /// samples and the parameters, its outputs are those of the part.
+  /// samples and the parameters. Its output is the output of the part.
   [[nodiscard]] recorder<B> recorded(const description_ref<X>& described, model_part which,
                                      std::size_t rows) const requires program_backend<B>;
-  /// The number of rows with which to infer `samples` samples of a last, shorter batch. On backends
-  /// that compile graphs for a batch size, the batch is padded to `batch` rows, unless samples
-  /// affect each other's outputs.
+  /// Returns the number of rows for the last, shorter batch, which has `samples` samples. On
+  /// backends that compile a graph for each batch size, the batch is padded to `batch` rows. It is
+  /// not padded if the samples of a batch affect each other's outputs.
   [[nodiscard]] std::size_t rows_for(const description_ref<X>& described, model_part which,
                                      std::size_t samples, std::size_t batch) const;
 
@@ -168,17 +169,17 @@ class model_core {
   /// other numbers.
   template <class T>
   void require_integers(std::span<const T> samples, model_part which) const;
-  /// Throws `shape_error` unless the shape is that of a batch for a part of the model.
+  /// Throws `shape_error` if `got` is not the shape of a batch for this part of the model.
   void require_batch(const shape& got, model_part which) const;
-  /// The shape of the outputs for inputs of a shape. Throws `shape_error` if it does not fit the
-  /// model.
+  /// Returns the shape of the outputs for inputs of the shape `given`. Throws `shape_error` if
+  /// `given` does not fit the model.
   [[nodiscard]] shape require_inputs(const shape& given) const;
 
-  /// Computes the outputs between buffers on the host, `batch_size` samples at a time.
+  /// Computes outputs from inputs, both in buffers on the host, for `batch_size` samples at a time.
   template <class T>
   void predict(const description_ref<X>& described, std::span<const T> inputs, std::span<T> outputs,
                std::size_t batch_size) const;
-  /// Computes the outputs between buffers on the host, all samples in one batch.
+  /// Computes outputs from inputs, both in buffers on the host, for all samples in one batch.
   template <class T>
   void predict_batch(const description_ref<X>& described, std::span<const T> inputs,
                      std::span<T> outputs) const;

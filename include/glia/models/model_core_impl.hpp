@@ -112,7 +112,7 @@ void model_core<B>::predict(const description_ref<X>& described, std::span<const
   while (!inputs.empty()) {
     const std::size_t count = std::min(most, inputs.size() / in);
     if (rows_for(described, model_part::whole, count, most) > count) {
-      // Uses the graph of the other batches, with padding after the samples.
+      // Uses the graph of the full batches, with padding after the samples.
       std::vector<T> filled(most * in);
       std::copy(inputs.begin(), inputs.end(), filled.begin());
       std::vector<T> given(most * out);
@@ -201,8 +201,9 @@ recorder<B> model_core<B>::recorded(const description_ref<X>& described, model_p
   return result;
 }
 
-/// Records a pass of the description over `rows` samples. The inputs of the graph are the samples,
-/// the parameters, of which training replaces some, and, in training, the key of the step.
+/// Records a pass of the description over `rows` samples. The inputs of the graph are the samples
+/// and the parameters. For training, the key of the step is one more input, and the graph computes
+/// new values for some parameters.
 template <backend B>
 recorder<B> model_core<B>::record(const description_ref<X>& described, run_mode mode,
                                   std::size_t rows) const requires program_backend<B> {
@@ -244,7 +245,7 @@ void model_core<B>::find_frontier(const description_ref<X>& described) requires 
   }
 }
 
-/// Cuts the frozen part off a graph that was recorded in inference.
+/// Removes the frozen layers from a graph that was recorded for inference.
 template <backend B>
 void model_core<B>::cut(graph& g, const description_ref<X>& described,
                         std::size_t rows) const requires program_backend<B> {

@@ -104,7 +104,7 @@ void load(Model& net, const std::filesystem::path& path) {
   }
 }
 
-// Only reports that the model is missing.
+/// Does not compile: the error message says that the model is missing.
 template <std::convertible_to<std::filesystem::path> Path>
 auto load(const Path&) {
   static_assert(!std::convertible_to<Path, std::filesystem::path>,

@@ -16,7 +16,7 @@ namespace glia {
 
 namespace detail {
 
-/// The first lines in which two texts differ.
+/// Returns the first line of each text in which the two texts differ.
 [[nodiscard]] inline std::pair<std::string_view, std::string_view> first_difference(
     std::string_view a, std::string_view b) {
   const auto line = [](std::string_view all) { return all.substr(0, all.find('\n')); };
@@ -68,7 +68,8 @@ inline void require_identity(const std::string& file, const std::map<std::string
                         "): the file has '", theirs, "', but the model has '", ours,
                         "'; to load the parameters of a similar network, use load_parameters");
   }
-  // Another version of glia can count costs differently.
+  // Fingerprints of different versions of glia are not compared, because a version can count costs
+  // differently.
   const std::string_view ours = expected.at("fingerprint");
   const std::string_view theirs = said("fingerprint");
   require<data_error>(theirs == ours || !theirs.starts_with(ours.substr(0, ours.find(':'))), file,

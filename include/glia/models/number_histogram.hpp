@@ -38,8 +38,8 @@ class number_histogram {
   /// Ends the first pass.
   void end_pass() { counting_ = true; }
 
-  /// The scale and zero point with the smallest mean squared error. Tries the range of the numbers
-  /// and narrower ranges, all with 0 in them. Numbers outside of a range are clipped to its ends.
+  /// The scale and zero point with the smallest mean squared error. Tries the range of the numbers,
+  /// and narrower ranges that contain 0. Numbers outside of a range are clipped to its ends.
   [[nodiscard]] byte_scale best_bytes() const {
     byte_scale best = bytes_over(low_, high_);
     double least = error_of(best);

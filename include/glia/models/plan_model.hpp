@@ -13,7 +13,7 @@ namespace glia {
 
 namespace detail {
 
-/// Plans the function `describe`.
+/// Plans the model that the function `describe` runs.
 template <class B>
 [[nodiscard]] model_plan plan(
     function_ref<variable<recorder<B>>(scope<recorder<B>>&, variable<recorder<B>>)> describe,
@@ -40,10 +40,10 @@ template <class B>
 }  // namespace detail
 
 /// Plans a description for samples of a shape: finds all shapes, names the parameters, and counts
-/// the costs of each layer. It records a forward and a backward pass for one sample; nothing is
-/// computed. B is the backend that the model will run on.
+/// the costs of each layer. It records a forward and a backward pass for one sample, but computes
+/// nothing. B is the backend that the model will run on.
 ///
-/// Throws the errors of layers that do not fit, with the name of the layer.
+/// If a layer does not fit its input, throws the error of the layer, with the layer's name.
 template <class B = shapes_only, layer Description>
 [[nodiscard]] model_plan plan_model(const Description& description, const shape& sample) {
   using R = recorder<B>;

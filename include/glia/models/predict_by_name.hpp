@@ -15,11 +15,12 @@ namespace glia {
 ///     const auto y = glia::predict(net, {{"image", images}, {"age", ages}});
 ///     const xt::xarray<float>& digits = y.at("digit");
 ///
-/// The model begins with `inputs` and ends in `outputs`. The inputs are passed in the model's
-/// order. If the model has a single output without a name, it is called "output".
+/// A model has named inputs if it begins with the layer `inputs`, and named outputs if it ends with
+/// the layer `outputs`. Pass the inputs in the model's order. If the model has a single output
+/// without a name, it is called "output".
 ///
-/// Throws `value_error` if the names of the inputs differ from the model's, and `shape_error` if
-/// their shapes do.
+/// Throws `value_error` if the names of the inputs differ from the model's names, and `shape_error`
+/// if their shapes differ.
 template <layer Description, backend B>
 [[nodiscard]] std::map<std::string, xt::xarray<float>> predict(
     const model<Description, B>& net, const std::vector<named_array>& inputs,

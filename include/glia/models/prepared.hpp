@@ -25,10 +25,11 @@ struct prepare_options {
 ///     const auto ready = net.prepare({.batch_size = 1});
 ///     const auto y = ready(x);
 ///
-/// It is a snapshot: later training of the model does not change it. Batch normalization is folded
-/// into the weights, kernels are fused, and working memory is planned and reused between calls.
+/// A prepared model is a snapshot: later training of the original model does not change it. Batch
+/// normalization is folded into the weights, kernels are fused, and working memory is planned and
+/// reused between calls.
 ///
-/// Any number of threads can call it at the same time; each has its own working memory.
+/// Any number of threads can call it at the same time. Each call has its own working memory.
 template <backend B>
 class prepared {
  public:
@@ -36,8 +37,8 @@ class prepared {
            std::vector<integer_range> integers)
       : made_(std::move(made)), batch_(batch), output_(output), integers_(std::move(integers)) {}
 
-  /// Computes the outputs (N, ...) for inputs (N, ...sample). N is the batch size that it was
-  /// prepared for. Throws `shape_error` for other shapes.
+  /// Computes the outputs (N, ...) for inputs (N, ...sample). N is the `batch_size` of
+  /// `prepare_options`. Throws `shape_error` for other shapes.
   template <std::floating_point T = float, class Expression>
   [[nodiscard]] xt::xarray<T> operator()(const xt::xexpression<Expression>& inputs) const {
     const xt::xarray<T> x = inputs.derived_cast();
@@ -49,8 +50,8 @@ class prepared {
     return y;
   }
 
-  /// Computes the outputs between buffers in plain memory. Records the time of each kernel in
-  /// `times` if it is not null.
+  /// Computes outputs from inputs, both in plain memory. Records the time of each kernel in `times`
+  /// if it is not null.
   void run(std::span<const float> inputs, std::span<float> outputs,
            timeline* times = nullptr) const {
     compute(inputs, outputs, times);

@@ -35,7 +35,7 @@ namespace glia {
 
 namespace detail {
 
-/// The layers in the rows of a summary. Consecutive frozen layers share a row.
+/// Returns the rows of a summary: one for each layer. Consecutive frozen layers share a row.
 [[nodiscard]] inline std::vector<layer_summary> summary_rows(const model_plan& plan) {
   std::vector<layer_summary> rows;
   std::size_t together = 0;

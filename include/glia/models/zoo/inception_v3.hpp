@@ -114,7 +114,7 @@ class inception_v3_writer {
     return joined(name, {a, b, c, pooled_branch(branch, 192, x)});
   }
 
-  /// Adds a 1x3 and a 3x1 convolution of the same input and concatenates them.
+  /// Adds a 1x3 and a 3x1 convolution of the same input and concatenates their outputs.
   [[nodiscard]] std::size_t parted(const std::string& branch, const std::string& number,
                                    std::size_t x) {
     const std::size_t a = in_a_row({{branch + number + "a", 384, {1, 3}}}, x);
@@ -128,7 +128,7 @@ class inception_v3_writer {
       x = net_.add(branch + "_pool_mean", avg_pool2d{.pool_size = 3, .strides = 1, .padding = same},
                    x);
     } else {
-      // torchvision's average pools count the padding.
+      // In torchvision, average pooling counts the padded zeros.
       x = net_.add(branch + "_pool_pad", zero_pad2d{1}, x);
       x = net_.add(branch + "_pool_mean", avg_pool2d{.pool_size = 3, .strides = 1}, x);
     }
@@ -168,19 +168,22 @@ class inception_v3_writer {
 
 }  // namespace detail
 
-/// Inception v3, a convolutional network without the auxiliary classifier. It maps images
-/// (N, H, W, 3) to features (N, 2048 width), or to the logits of a classifier.
+/// Inception v3, a convolutional network. It has no auxiliary classifier. It maps images (N, H, W,
+/// 3) to features (N, 2048 width), or to the logits of a classifier.
 ///
-/// Designed for RGB images of 299x299 with values from -1 to 1; any size from 75x75 works.
+/// It is designed for RGB images of 299x299 with values from -1 to 1, and accepts any size from
+/// 75x75.
 ///
-/// There are two variants. Keras's has batch normalization without gamma, and 23,851,784 parameters
-/// for 1,000 classes, including running statistics. torchvision's has gamma, average pools that
-/// count the padding, and dropout before the classifier.
+/// There are two variants. In the Keras variant, batch normalization has no gamma. With 1,000
+/// classes, this variant has 23,851,784 parameters, including running statistics. The torchvision
+/// variant has gamma, average pooling that counts the padded zeros, and dropout before the
+/// classifier.
 ///
-/// Stages: the convolutions before the blocks; mixed0 to mixed10; the top, which is global average
-/// pooling and the classifier. Without the top the outputs are feature maps. Parameters have names
-/// such as conv1a_3x3.kernel, mixed0.branch5x5_1.kernel and mixed0.branch5x5_1_bn.beta. Blocks are
-/// numbered as in Keras, and branches have torchvision's names.
+/// The stages are the convolutions before the blocks, the blocks mixed0 to mixed10, and the top
+/// (global average pooling and the classifier). Without the top, the outputs are feature maps.
+/// Parameters have names such as conv1a_3x3.kernel, mixed0.branch5x5_1.kernel and
+/// mixed0.branch5x5_1_bn.beta. Blocks are numbered as in Keras, and branches have torchvision's
+/// names.
 ///
 /// Throws `value_error` if the width is not positive.
 ///

@@ -24,7 +24,7 @@ namespace detail {
 /// The layers of a file that Keras wrote, with the paths of their weights.
 class keras_file {
  public:
-  // Paths by weight, such as conv1/conv1/kernel:0 for kernel.
+  // The path of each weight of a layer, such as conv1/conv1/kernel:0 for the weight "kernel".
   using weights = std::map<std::string, std::string, std::less<>>;
 
   explicit keras_file(const tensor_map& tensors) {
@@ -40,8 +40,8 @@ class keras_file {
     }
   }
 
-  /// The name of a node's layer in the file: its own, or, if the file does not have it, the next
-  /// numbered layer of its type.
+  /// Returns the name of a node's layer in the file. It is the name of the node or, if the file has
+  /// no layer of this name, the next numbered layer of the same type.
   [[nodiscard]] std::string layer_for(const zoo_node& node) {
     const std::size_t kind = kind_of(node.layer);
     const bool renamed = node.name == classifiers[0] && layers_.contains(classifiers[1]);
@@ -50,7 +50,8 @@ class keras_file {
     }
     return numbered_[kind].extract(numbered_[kind].begin()).mapped();
   }
-  /// The path of a layer's weight; Keras's path for it if the file does not have it.
+  /// Returns the path of a layer's weight in the file. If the file does not have the weight,
+  /// returns the path that Keras would write.
   [[nodiscard]] std::string path_of(const std::string& layer, const std::string& weight) const {
     const auto at = layers_.find(layer);
     if (at != layers_.end() && at->second.contains(weight)) {
@@ -58,7 +59,7 @@ class keras_file {
     }
     return text(layer, '/', layer, '/', weight, ":0");
   }
-  /// The paths of the classifier's weights.
+  /// Returns the paths of the classifier's weights in the file.
   [[nodiscard]] std::vector<std::string> classifier() const {
     std::vector<std::string> result;
     for (const auto& [layer, found] : layers_) {
@@ -72,14 +73,15 @@ class keras_file {
   }
 
  private:
-  // Keras's default names of layers, before version 2 and since.
+  // The default names of layers in Keras before version 2, and since version 2.
   using type_names = std::array<std::string_view, 2>;
   static constexpr std::array<type_names, 4> kinds{{{"convolution2d", "conv2d"},
                                                     {"separableconvolution2d", "separable_conv2d"},
                                                     {"batchnormalization", "batch_normalization"},
                                                     {"dense", "dense"}}};
 
-  // The name of the last layer in Keras's applications, now and in files of residual networks.
+  // The name of the last layer in Keras's applications today, and in older files of residual
+  // networks.
   static constexpr std::array<std::string_view, 2> classifiers{"predictions", "probs"};
 
   [[nodiscard]] static std::size_t kind_of(const zoo_layer& layer) {
@@ -89,7 +91,7 @@ class keras_file {
                                                              : 3;
   }
 
-  /// The number in a default name: 12 for conv2d_12, 0 for conv2d.
+  /// Returns the number in a default name: 12 for conv2d_12, 0 for conv2d.
   [[nodiscard]] static std::optional<std::size_t> number_of(const std::string& layer,
                                                             const type_names& names) {
     for (const std::string_view name : names) {
@@ -108,7 +110,7 @@ class keras_file {
     return std::nullopt;
   }
 
-  /// Adds a path: conv1/conv1/kernel:0 or, before version 2, conv1/conv1_W:0.
+  /// Adds a path of the file, such as conv1/conv1/kernel:0 or, before version 2, conv1/conv1_W:0.
   void add(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     if (slash == std::string::npos) {
@@ -136,18 +138,18 @@ class keras_file {
 
 }  // namespace detail
 
-/// The name map to load weights that Keras saved to an HDF5 file, for `load_parameters`.
+/// Returns the name map with which `load_parameters` loads weights from an HDF5 file of Keras.
 ///
-/// `file` contains the weights by their paths, such as conv1_conv/conv1_conv/kernel:0. They can be
-/// the published weights of Keras's applications or your own. Layers without a name in the file
-/// have default names such as conv2d_12 or convolution2d_12; as in Keras, they are taken in their
-/// order. The published files of Xception (all layers) and Inception v3 (all but the classifier)
-/// are of this kind.
+/// `file` contains the weights by their paths, such as conv1_conv/conv1_conv/kernel:0. The weights
+/// can be the published ones of Keras's applications or your own. Keras gives an unnamed layer a
+/// default name such as conv2d_12 or convolution2d_12. glia assigns these layers to the layers of
+/// the network in their order, as Keras does. In the published files of Xception, all layers have
+/// default names. In those of Inception v3, all layers except the classifier have default names.
 ///
 /// If the network has only some stages, only their weights are loaded. If it has no classifier, the
 /// file's classifier is ignored. `prefix` is the prefix of the network's parameters in the model:
-/// "features." for named{"features", resnet50()}. Throws `value_error` for a network in
-/// torchvision's variant.
+/// "features." for named{"features", resnet50()}. Throws `value_error` for a network of
+/// `zoo_form::torchvision`.
 [[nodiscard]] inline name_map keras_names(const zoo_network& net, const tensor_map& file,
                                           const std::string& prefix = "") {
   require<value_error>(net.form() == zoo_form::keras,

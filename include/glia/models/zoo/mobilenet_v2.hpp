@@ -16,15 +16,16 @@ namespace glia {
 
 /// The options of `mobilenet_v2`.
 struct mobilenet_v2_options {
-  double width = 1;  ///< Factor of all channels, above 0; published weights: 0.35 to 1.4.
-  /// Number of classes of the classifier, whose outputs are logits; 0: no classifier, the network
-  /// ends in the features.
+  /// Factor for the number of channels, above 0. Published weights exist for 0.35 to 1.4.
+  double width = 1;
+  /// Number of classes. The outputs are then the logits of a classifier. 0: no classifier, and the
+  /// outputs are the features.
   std::size_t classes = 0;
-  /// Whether batch normalization follows each convolution; false for weights with folded batch
-  /// normalization.
+  /// Whether batch normalization follows each convolution. Set it to false for weights into which
+  /// batch normalization is folded.
   bool use_batch_norm = true;
   padding2d padding = 1;  ///< Padding of the 3x3 convolutions; `same` for weights from Keras.
-  /// Batch normalization of the convolutions; weights from Keras need an epsilon of 1e-3.
+  /// Batch normalization after each convolution. Weights from Keras need an epsilon of 1e-3.
   batch_norm normalization = {.momentum = 0.9, .epsilon = 1e-5};
 
   friend bool operator==(const mobilenet_v2_options&, const mobilenet_v2_options&) = default;
@@ -36,12 +37,13 @@ struct mobilenet_v2_options {
 ///     const glia::mobilenet_v2 net;
 ///     glia::sequential{glia::frozen{net.stages(0, 16)}, net.stages(16, 19), glia::dense{5}}
 ///
-/// Designed for images of 224x224; any size from 32x32 works. It is a layer like any other:
-/// `frozen{mobilenet_v2{}}` is a feature extractor. It can be divided into stages: the stem,
-/// seventeen blocks, the head. Parameters have names such as blocks.3.expand.kernel and
-/// blocks.3.expand.normalization.gamma, wherever the network is in a model.
+/// It is designed for images of 224x224, and accepts any size from 32x32. It is a layer like any
+/// other: `frozen{mobilenet_v2{}}` is a feature extractor. It can be divided into stages: the stem,
+/// seventeen blocks, and the head. Parameters have names such as blocks.3.expand.kernel and
+/// blocks.3.expand.normalization.gamma. The names do not depend on the position of the network in a
+/// model.
 ///
-/// Throws `value_error` if the width is not positive or if stages do not exist.
+/// Throws `value_error` if the width is not positive, or if a stage does not exist.
 ///
 /// Source: Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks", CVPR 2018,
 /// table 2.
@@ -52,7 +54,7 @@ class mobilenet_v2 {
 
   static constexpr std::size_t stage_count = 19;
 
-  /// A convolution with the batch normalization after it, if there is one, and the activation.
+  /// A convolution, the optional batch normalization after it, and the activation.
   struct unit {
     std::string name;  ///< Name, such as "blocks.3.expand".
     conv2d convolution;
@@ -69,8 +71,8 @@ class mobilenet_v2 {
   }
 
   /// A copy of the network with only the stages [first, end). 0 is the stem, 1 to 17 are the
-  /// blocks, 18 is the head with the pooling and the classifier. Without any stage it passes its
-  /// input on.
+  /// blocks, 18 is the head with the pooling and the classifier. A network without stages returns
+  /// its input.
   [[nodiscard]] mobilenet_v2 stages(std::size_t first, std::size_t end) const {
     mobilenet_v2 part = *this;
     part.net_ = net_.stages(first, end);
@@ -116,7 +118,7 @@ class mobilenet_v2 {
 
  private:
   void add_stages() {
-    // Table 2 of the paper: expansion, channels, blocks, stride of the first.
+    // Table 2 of the paper: expansion, channels, number of blocks, stride of the first block.
     struct row {
       std::size_t expansion, channels, blocks, stride;
     };
@@ -193,8 +195,8 @@ class mobilenet_v2 {
     return map == linear ? x : net_.add(text(name, '.', map), map, x);
   }
 
-  /// The number of channels times the width. As in the paper's code, it is rounded to a multiple of
-  /// 8, but not down by more than a tenth.
+  /// Returns the number of channels times the width, rounded to the nearest multiple of 8 as in the
+  /// paper's code. If this rounds down by more than a tenth, the next larger multiple is returned.
   [[nodiscard]] std::size_t scaled_channels(std::size_t channels) const {
     const double wanted = static_cast<double>(channels) * options_.width;
     const std::size_t rounded =

@@ -19,7 +19,8 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
   map.sources.push_back({layer + ".moving_variance", module + ".running_var"});
 }
 
-/// torchvision's name of a unit's convolution. Its batch normalization is the next module.
+/// Returns torchvision's name of a unit's convolution. The batch normalization of the unit is the
+/// next module.
 [[nodiscard]] inline std::string torchvision_module(const std::string& unit) {
   if (unit == "stem.conv") {
     return "features.0.0";
@@ -40,12 +41,13 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
 
 }  // namespace detail
 
-/// The name map to load weights with batch normalization folded into kernel and bias, for
-/// `load_parameters`.
+/// Returns the name map with which `load_parameters` loads weights of MobileNetV2 whose batch
+/// normalization is folded into kernels and biases.
 ///
 /// The tensors have the names of the network's units, such as stem.conv.weight and
-/// blocks.0.depthwise.bias; kernels are OIHW. A network with batch normalization can use them, too:
-/// the running statistics are set so that the normalization changes nothing.
+/// blocks.0.depthwise.bias. Kernels have the order OIHW. A network with batch normalization can use
+/// these weights, too: gamma and the statistics are then set so that batch normalization only adds
+/// the bias.
 ///
 /// `prefix` is the prefix of the network's parameters in the model: "features." for
 /// named{"features", mobilenet_v2{}}.
@@ -69,9 +71,9 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
   return map;
 }
 
-/// The name map to load the weights of torchvision's MobileNetV2, for `load_parameters`. The names
-/// are those of its `state_dict`, such as features.0.0.weight and features.0.1.running_mean. The
-/// classifier is loaded if the network has one.
+/// Returns the name map with which `load_parameters` loads the weights of torchvision's
+/// MobileNetV2. The tensors have the names of PyTorch's `state_dict`, such as features.0.0.weight
+/// and features.0.1.running_mean. The classifier is loaded if the network has one.
 ///
 /// `prefix` is the prefix of the network's parameters in the model. Throws `value_error` for a
 /// network without batch normalization.
@@ -85,7 +87,7 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
     const std::string own = prefix + unit.name;
     const std::string module = detail::torchvision_module(unit.name);
     map.sources.push_back({own + ".kernel", module + ".weight", tensor_layout::oihw});
-    // The module after the convolution's has the next number.
+    // The batch normalization is the next module after the convolution.
     const std::size_t dot = module.rfind('.');
     const std::size_t number = std::stoul(module.substr(dot + 1));
     detail::add_normalization(map, own + ".normalization",

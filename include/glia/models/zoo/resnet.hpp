@@ -16,7 +16,7 @@ using resnet_blocks = std::array<std::size_t, 4>;
 
 namespace detail {
 
-/// The position of a block in a residual network.
+/// The position, size and name of a block in a residual network.
 struct resnet_place {
   std::size_t group = 0;    ///< Index of the group.
   std::size_t block = 0;    ///< Index in the group.
@@ -54,7 +54,7 @@ class resnet_writer {
 
   [[nodiscard]] zoo_network write(const resnet_blocks& blocks) && {
     std::size_t x = activated("conv1", 64, {.kernel_size = 7, .strides = 2, .padding = 3}, 0);
-    // Keras pads with zeros, which makes no difference after a ReLU.
+    // Keras pads with zeros. After a ReLU, this gives the same maxima.
     x = net_.add("pool1_pool", max_pool2d{.pool_size = 3, .strides = 2, .padding = 1}, x);
     net_.end_stage();
     x = add_blocks(net_, blocks, x, [this](const resnet_place& at, std::size_t y) {
@@ -121,17 +121,17 @@ class resnet_writer {
 ///     glia::sequential{glia::frozen{net.stages(0, border)},
 ///                      net.stages(border, net.stage_count()), glia::dense{5}}
 ///
-/// Designed for images of 224x224; any size works. There are two variants:
+/// It is designed for images of 224x224, and accepts any size. There are two variants:
 ///
-/// - Keras's: convolutions have biases, and the first convolution of a block halves the image, as
-///   in the paper. Images are BGR with values from 0 to 255, minus the means 103.939, 116.779 and
+/// - Keras: convolutions have biases, and the first convolution of a block halves the image, as in
+///   the paper. Images are BGR with values from 0 to 255, minus the means 103.939, 116.779 and
 ///   123.68.
-/// - torchvision's (v1.5): convolutions have no biases, and the 3x3 convolution of a block halves
-///   the image. Images are RGB with values from 0 to 1, minus the means 0.485, 0.456 and 0.406,
-///   divided by the standard deviations 0.229, 0.224 and 0.225.
+/// - torchvision (v1.5): convolutions have no biases, and the 3x3 convolution of a block halves the
+///   image. Images are RGB with values from 0 to 1, minus the means 0.485, 0.456 and 0.406, divided
+///   by the standard deviations 0.229, 0.224 and 0.225.
 ///
-/// Stages: the stem; each block; the top, which is global average pooling and the classifier.
-/// Without the top the outputs are feature maps. In both variants, parameters have Keras's names,
+/// The stages are the stem, each block, and the top (global average pooling and the classifier).
+/// Without the top, the outputs are feature maps. In both variants, parameters have Keras's names,
 /// such as conv2_block1_1_conv.kernel and conv2_block1_1_bn.gamma.
 ///
 /// Throws `value_error` if the width is not positive.
@@ -144,22 +144,22 @@ class resnet_writer {
   return detail::make_resnet("resnet", blocks, options, form);
 }
 
-/// ResNet-50, the `resnet` with 50 layers. 25,636,712 parameters for 1,000 classes in Keras's
-/// variant, including running statistics.
+/// ResNet-50, the `resnet` with 50 layers. With 1,000 classes, the Keras variant has 25,636,712
+/// parameters, including running statistics.
 [[nodiscard]] inline zoo_network resnet50(const zoo_options& options = {},
                                           zoo_form form = zoo_form::keras) {
   return detail::make_resnet("resnet50", {3, 4, 6, 3}, options, form);
 }
 
-/// ResNet-101, the `resnet` with 101 layers. 44,707,176 parameters for 1,000 classes in Keras's
-/// variant, including running statistics.
+/// ResNet-101, the `resnet` with 101 layers. With 1,000 classes, the Keras variant has 44,707,176
+/// parameters, including running statistics.
 [[nodiscard]] inline zoo_network resnet101(const zoo_options& options = {},
                                            zoo_form form = zoo_form::keras) {
   return detail::make_resnet("resnet101", {3, 4, 23, 3}, options, form);
 }
 
-/// ResNet-152, the `resnet` with 152 layers. 60,419,944 parameters for 1,000 classes in Keras's
-/// variant, including running statistics.
+/// ResNet-152, the `resnet` with 152 layers. With 1,000 classes, the Keras variant has 60,419,944
+/// parameters, including running statistics.
 [[nodiscard]] inline zoo_network resnet152(const zoo_options& options = {},
                                            zoo_form form = zoo_form::keras) {
   return detail::make_resnet("resnet152", {3, 8, 36, 3}, options, form);

@@ -23,7 +23,8 @@ class resnet_v2_writer {
   [[nodiscard]] zoo_network write(const resnet_blocks& blocks) && {
     std::size_t x = convolution(
         "conv1", 64, {.kernel_size = 7, .strides = 2, .padding = 3, .use_bias = true}, 0);
-    // Explicit zeros, because the padding of a max pool would lose against negative values.
+    // Zeros are padded explicitly: a padded zero can be the maximum here, but max-pooling ignores
+    // its own padding.
     x = net_.add("pool1_pad", zero_pad2d{1}, x);
     x = net_.add("pool1_pool", max_pool2d{.pool_size = 3, .strides = 2}, x);
     net_.end_stage();
@@ -90,16 +91,16 @@ class resnet_v2_writer {
 /// A pre-activation residual network (ResNet v2), as in Keras. It maps images (N, H, W, 3) to
 /// features (N, 2048 width), or to the logits of a classifier.
 ///
-/// Designed for RGB images of 224x224 with values from -1 to 1; any size works.
+/// It is designed for RGB images of 224x224 with values from -1 to 1, and accepts any size.
 ///
-/// Stages: the stem; each block; the normalization and activation after the blocks; the top, which
-/// is global average pooling and the classifier. Without the top the outputs are feature maps.
+/// The stages are the stem, each block, the normalization and activation after the blocks, and the
+/// top (global average pooling and the classifier). Without the top, the outputs are feature maps.
 /// Parameters have Keras's names, such as conv2_block1_preact_bn.gamma.
 ///
 /// Keras counts each convolution, normalization, activation and padding as a layer. The last 24
 /// layers of Keras's network with include_top=False are the blocks conv5_block2 and conv5_block3,
-/// with 11 layers each, post_bn and post_relu. Its `layers[:-24]` therefore end with conv5_block1,
-/// for each depth. To train those 24 layers and your own classifier:
+/// with 11 layers each, post_bn and post_relu. In Keras, `layers[:-24]` therefore ends with
+/// conv5_block1, for every depth. This model trains these 24 layers and your own classifier:
 ///
 ///     const auto net = glia::resnet152_v2();
 ///     const std::size_t border = net.stage_of("conv5_block2_preact_bn");
@@ -114,20 +115,20 @@ class resnet_v2_writer {
   return detail::make_resnet_v2("resnet_v2", blocks, options);
 }
 
-/// ResNet-50 v2, the `resnet_v2` with 50 layers. 25,613,800 parameters for 1,000 classes, including
-/// running statistics.
+/// ResNet-50 v2, the `resnet_v2` with 50 layers. With 1,000 classes, it has 25,613,800 parameters,
+/// including running statistics.
 [[nodiscard]] inline zoo_network resnet50_v2(const zoo_options& options = {}) {
   return detail::make_resnet_v2("resnet50_v2", {3, 4, 6, 3}, options);
 }
 
-/// ResNet-101 v2, the `resnet_v2` with 101 layers. 44,675,560 parameters for 1,000 classes,
-/// including running statistics.
+/// ResNet-101 v2, the `resnet_v2` with 101 layers. With 1,000 classes, it has 44,675,560
+/// parameters, including running statistics.
 [[nodiscard]] inline zoo_network resnet101_v2(const zoo_options& options = {}) {
   return detail::make_resnet_v2("resnet101_v2", {3, 4, 23, 3}, options);
 }
 
-/// ResNet-152 v2, the `resnet_v2` with 152 layers. 60,380,648 parameters for 1,000 classes,
-/// including running statistics.
+/// ResNet-152 v2, the `resnet_v2` with 152 layers. With 1,000 classes, it has 60,380,648
+/// parameters, including running statistics.
 [[nodiscard]] inline zoo_network resnet152_v2(const zoo_options& options = {}) {
   return detail::make_resnet_v2("resnet152_v2", {3, 8, 36, 3}, options);
 }

@@ -26,7 +26,8 @@ class squeezenet_writer {
     extent2d kernel;
   };
 
-  /// `pooled` are the numbers of the modules that are followed by a pool; conv1 is number 1.
+  /// Writes the network. `pooled` contains the numbers of the modules that pooling follows; conv1
+  /// is module 1.
   [[nodiscard]] zoo_network write(const stem& first, const std::array<std::size_t, 3>& pooled) && {
     std::size_t x = convolution("conv1", first.filters, first.kernel, valid, 0, 2);
     constexpr std::array<std::size_t, 8> squeezed{16, 16, 32, 32, 48, 48, 64, 64};
@@ -35,7 +36,8 @@ class squeezenet_writer {
         x = fire(text("fire", number), squeezed[number - 2], x);
       }
       if (std::find(pooled.begin(), pooled.end(), number) != pooled.end()) {
-        // As in Caffe, windows extend beyond the last row if it would be left out.
+        // As in Caffe, a window reaches beyond the last row if no window would cover this row
+        // otherwise. The same applies to columns.
         const padding2d reach{0, 1, 0, 1};
         x = net_.add(text("pool", number),
                      max_pool2d{.pool_size = 3, .strides = 2, .padding = reach}, x);
@@ -53,8 +55,8 @@ class squeezenet_writer {
   }
 
  private:
-  /// Adds a fire module, which has eight times as many outputs as its squeeze layer, half of them
-  /// from each kernel size.
+  /// Adds a fire module: a squeeze layer with `squeezed` filters, followed by 4 * squeezed filters
+  /// of 1x1 and 4 * squeezed filters of 3x3.
   [[nodiscard]] std::size_t fire(const std::string& name, std::size_t squeezed, std::size_t x) {
     x = convolution(name + ".squeeze1x1", squeezed, 1, valid, x);
     const std::size_t one = convolution(name + ".expand1x1", 4 * squeezed, 1, valid, x);
@@ -79,16 +81,17 @@ class squeezenet_writer {
 
 }  // namespace detail
 
-/// SqueezeNet 1.0, a very small convolutional network. It maps images (N, H, W, 3) to features
-/// (N, 512 width), or to the logits of a classifier, which are never negative. 1,248,424 parameters
-/// for 1,000 classes.
+/// SqueezeNet 1.0, a very small convolutional network. It maps images (N, H, W, 3) to features (N,
+/// 512 width), or to the logits of a classifier, which are never negative. With 1,000 classes, it
+/// has 1,248,424 parameters.
 ///
-/// Designed for RGB images of 224x224 with values from 0 to 1, minus the means 0.485, 0.456 and
-/// 0.406, divided by the standard deviations 0.229, 0.224 and 0.225. Any size from 21x21 works.
+/// It is designed for RGB images of 224x224, and accepts any size from 21x21. The values are from 0
+/// to 1, minus the means 0.485, 0.456 and 0.406, divided by the standard deviations 0.229, 0.224
+/// and 0.225.
 ///
-/// Stages: conv1; fire2 to fire9, each with the pool after it, if there is one; the top, which is
-/// the classifier and global average pooling. Without the top the outputs are feature maps.
-/// Parameters have the authors' names, such as fire2.squeeze1x1.kernel.
+/// The stages are conv1, the modules fire2 to fire9, and the top (the classifier and global average
+/// pooling). A pooling layer belongs to the stage before it. Without the top, the outputs are
+/// feature maps. Parameters have the authors' names, such as fire2.squeeze1x1.kernel.
 ///
 /// Throws `value_error` if the width is not positive.
 ///
@@ -98,9 +101,9 @@ class squeezenet_writer {
   return detail::squeezenet_writer("squeezenet1_0", options).write({96, 7}, {1, 4, 8});
 }
 
-/// SqueezeNet 1.1, with the accuracy of `squeezenet1_0` and less than half of its operations. It
-/// has a smaller first convolution and earlier pools; everything else is the same. 1,235,496
-/// parameters for 1,000 classes. Any image size from 17x17 works.
+/// SqueezeNet 1.1, with the accuracy of `squeezenet1_0` and less than half of its operations. Only
+/// two things differ: the first convolution is smaller, and the pooling layers come earlier. With
+/// 1,000 classes, it has 1,235,496 parameters. It accepts any image size from 17x17.
 [[nodiscard]] inline zoo_network squeezenet1_1(const zoo_options& options = {}) {
   return detail::squeezenet_writer("squeezenet1_1", options).write({64, 3}, {1, 3, 5});
 }

@@ -21,7 +21,7 @@ namespace detail {
 /// torchvision's names of the layers with parameters, in the order of the network's nodes.
 using torchvision_modules = std::vector<std::string>;
 
-/// torchvision's name of a ResNet's layer: layer3.1.bn1 for conv4_block2_1_bn.
+/// Returns torchvision's name of a ResNet's layer, such as layer3.1.bn1 for conv4_block2_1_bn.
 [[nodiscard]] inline std::string torchvision_resnet_module(const std::string& layer) {
   if (!layer.starts_with("conv") || layer.find("_block") == std::string::npos) {
     return layer == "conv1_conv" ? "conv1" : layer == "conv1_bn" ? "bn1" : "fc";
@@ -36,7 +36,8 @@ using torchvision_modules = std::vector<std::string>;
   return text("layer", group - 1, '.', block - 1, '.', within);
 }
 
-/// torchvision's name of a layer of Inception v3: Mixed_6a.branch3x3.bn for mixed3.branch3x3_bn.
+/// Returns torchvision's name of a layer of Inception v3, such as Mixed_6a.branch3x3.bn for
+/// mixed3.branch3x3_bn.
 [[nodiscard]] inline std::string torchvision_inception_module(const std::string& layer) {
   if (layer == "predictions") {
     return "fc";
@@ -54,8 +55,8 @@ using torchvision_modules = std::vector<std::string>;
   return text("Mixed_", blocks.at(block), unit.substr(dot), part);
 }
 
-/// torchvision's names of the layers of a SqueezeNet, such as features.3.squeeze for
-/// fire2.squeeze1x1. The numbering includes the pools and the first activation.
+/// Returns torchvision's names of the layers of a SqueezeNet, such as features.3.squeeze for
+/// fire2.squeeze1x1. torchvision also numbers the pooling layers and the first activation.
 [[nodiscard]] inline torchvision_modules torchvision_squeezenet_modules(const zoo_network& net) {
   torchvision_modules result;
   std::size_t number = 0;
@@ -95,7 +96,7 @@ using torchvision_modules = std::vector<std::string>;
          net.name().starts_with("squeezenet");
 }
 
-/// PyTorch's name of a parameter.
+/// Returns PyTorch's name of a parameter.
 [[nodiscard]] inline std::string_view torch_parameter(const std::string& parameter) {
   if (parameter == "kernel" || parameter == "gamma") {
     return "weight";
@@ -105,7 +106,7 @@ using torchvision_modules = std::vector<std::string>;
                                           : "bias";
 }
 
-/// The tensors in a file of torchvision that the network does not have.
+/// Returns the suffixes of the tensors in a torchvision file that the network does not have.
 [[nodiscard]] inline std::vector<std::string> torchvision_surplus(const zoo_network& net,
                                                                   bool classifies) {
   std::vector<std::string> ends{".num_batches_tracked"};
@@ -126,15 +127,15 @@ using torchvision_modules = std::vector<std::string>;
 
 }  // namespace detail
 
-/// The name map to load weights of torchvision's ResNets, Inception v3 and SqueezeNets, for
-/// `load_parameters`. The names are those of PyTorch's `state_dict`, such as layer1.0.conv1.weight,
-/// saved as safetensors.
+/// Returns the name map with which `load_parameters` loads the weights of torchvision's ResNets,
+/// Inception v3 and SqueezeNets. The weights are a `state_dict` of PyTorch, saved as safetensors,
+/// with names such as layer1.0.conv1.weight.
 ///
 /// If the network has only some stages, only their weights are loaded. If it has no classifier, the
-/// file's classifier is ignored, and so is the auxiliary classifier of Inception v3. `prefix` is
-/// the prefix of the network's parameters in the model: "features." for named{"features",
-/// squeezenet1_1()}. Throws `value_error` for a network that is not in torchvision's variant, or
-/// for a network of another kind.
+/// file's classifier is ignored. The auxiliary classifier of Inception v3 is always ignored.
+/// `prefix` is the prefix of the network's parameters in the model: "features." for
+/// named{"features", squeezenet1_1()}. Throws `value_error` for networks of `zoo_form::keras`, and
+/// for other networks.
 [[nodiscard]] inline name_map torchvision_names(const zoo_network& net,
                                                 const std::string& prefix = "") {
   require<value_error>(net.form() == zoo_form::torchvision,

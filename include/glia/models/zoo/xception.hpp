@@ -106,16 +106,17 @@ class xception_writer {
 
 }  // namespace detail
 
-/// Xception, a network of depthwise separable convolutions, as in Keras. It maps images
-/// (N, H, W, 3) to features (N, 2048 width), or to the logits of a classifier. 22,910,480
-/// parameters for 1,000 classes, including running statistics.
+/// Xception, a network of depthwise separable convolutions, as in Keras. It maps images (N, H, W,
+/// 3) to features (N, 2048 width), or to the logits of a classifier. With 1,000 classes, it has
+/// 22,910,480 parameters, including running statistics.
 ///
-/// Designed for RGB images of 299x299 with values from -1 to 1; any size from 7x7 works.
+/// It is designed for RGB images of 299x299 with values from -1 to 1, and accepts any size from
+/// 7x7.
 ///
-/// Stages: block1 to block14; the top, which is global average pooling and the classifier. Without
-/// the top the outputs are feature maps. Parameters have Keras's names, such as
+/// The stages are block1 to block14 and the top (global average pooling and the classifier).
+/// Without the top, the outputs are feature maps. Parameters have Keras's names, such as
 /// block2_sepconv1.depthwise_kernel and block2_sepconv1_bn.gamma. The shortcuts of the blocks 2, 3,
-/// 4 and 13, which Keras only numbers, have names such as block2_shortcut.kernel.
+/// 4 and 13 have names such as block2_shortcut.kernel; in Keras, they have only numbers.
 ///
 /// Throws `value_error` if the width is not positive.
 ///

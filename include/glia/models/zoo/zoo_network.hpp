@@ -18,7 +18,7 @@ namespace glia {
 /// weights fit only their own variant.
 enum class zoo_form : std::uint8_t { keras, torchvision };
 
-/// A layer of a network of the zoo, or a join of several outputs.
+/// A layer of a zoo network, or a join of several outputs.
 using zoo_layer =
     std::variant<conv2d, separable_conv2d, batch_norm, activation, max_pool2d, avg_pool2d,
                  global_avg_pool2d, zero_pad2d, dropout, dense, join::add, join::concat>;
@@ -28,7 +28,7 @@ using zoo_layer =
 struct zoo_node {
   std::string name;                 ///< Name, such as "conv2_block1_1_conv"; prefix of parameters.
   zoo_layer layer;                  ///< Layer or join.
-  std::vector<std::size_t> inputs;  ///< Numbers of the inputs; one, except for joins.
+  std::vector<std::size_t> inputs;  ///< Numbers of the inputs. Only joins have several.
 
   friend bool operator==(const zoo_node&, const zoo_node&) = default;
 };
@@ -44,11 +44,12 @@ struct zoo_node {
 ///     net.end_stage();
 ///     glia::sequential{glia::frozen{net.stages(0, 1)}, net.stages(1, 2), glia::flatten{}}
 ///
-/// The network is divided into stages, and only one tensor passes from a stage to the next. Some of
-/// the stages can be frozen, or used alone as a feature extractor.
+/// The network is divided into stages. Only one tensor passes from a stage to the next. You can
+/// freeze some of the stages, or use them alone as a feature extractor.
 ///
-/// It is a layer like any other, whose compile time does not depend on the number of layers. Names
-/// of parameters, such as "conv.kernel", do not depend on where the network is in a model.
+/// The network is a layer like any other. Its compile time does not depend on the number of layers.
+/// The names of parameters, such as "conv.kernel", do not depend on the position of the network in
+/// a model.
 class zoo_network {
  public:
   using contains_layers = void;
@@ -57,11 +58,12 @@ class zoo_network {
   explicit zoo_network(std::string name, zoo_form form = zoo_form::keras)
       : name_(std::move(name)), form_(form) {}
 
-  /// Adds a layer with the outputs `inputs` as its inputs, and returns the number of its output.
+  /// Adds a layer and returns the number of its output. `inputs` contains the numbers of the
+  /// outputs that the layer takes.
   ///
-  /// Throws `value_error` if the name is empty, if an input does not exist or belongs to an earlier
-  /// stage (except for the last output of the stage before), or if the number of inputs does not
-  /// fit the layer.
+  /// Throws `value_error` if the name is empty, if an input does not exist, or if the number of
+  /// inputs does not fit the layer. Also throws if an input belongs to an earlier stage, unless it
+  /// is the last output of the stage before.
   std::size_t add(std::string name, zoo_layer layer, std::vector<std::size_t> inputs) {
     require<value_error>(!name.empty(), name_, ": expected a name for the layer, got an empty one");
     require<value_error>(is_whole(), name_, ": '", name,
@@ -80,14 +82,15 @@ class zoo_network {
     return add(std::move(name), std::move(layer), std::vector{input});
   }
 
-  /// Ends a stage with the layer that was added last. Layers after the last stage do not run.
+  /// Ends a stage with the layer that was added last. Layers after the end of the last stage do not
+  /// run.
   void end_stage() {
     ends_.push_back(nodes_.size());
     end_ = ends_.size();
   }
 
-  /// A copy of the network with only the stages [first, end). Without any stage it passes its input
-  /// on. Throws `value_error` if stages do not exist.
+  /// A copy of the network with only the stages [first, end). A network without stages returns its
+  /// input. Throws `value_error` if a stage does not exist.
   [[nodiscard]] zoo_network stages(std::size_t first, std::size_t end) const {
     require<value_error>(first_ <= first && first <= end && end <= end_, name_,
                          ": expected stages within ", first_, " to ", end_, ", got ", first, " to ",
@@ -156,7 +159,7 @@ class zoo_network {
     [[nodiscard]] std::string description() const { return text("stage ", index); }
   };
 
-  /// A join as a layer, whose other inputs are members.
+  /// A join as a layer with one input. The other inputs are members.
   template <backend B, class Join>
   struct joining {
     const Join* join;
@@ -234,7 +237,7 @@ class zoo_network {
     return std::holds_alternative<join::add>(layer) || std::holds_alternative<join::concat>(layer);
   }
   [[nodiscard]] bool is_whole() const { return first_ == 0 && end_ == ends_.size(); }
-  /// The index of a stage's first node, which is also the number of the stage's input.
+  /// Returns the index of a stage's first node. It is also the number of the stage's input.
   [[nodiscard]] std::size_t begin_of(std::size_t index) const {
     return index == 0 ? 0 : ends_[index - 1];
   }
@@ -254,7 +257,7 @@ class zoo_network {
 
 namespace glia {
 
-// Part of the compiled target, for programs in float; see compiled.hpp.
+// Compiled into `glia::compiled` for programs that compute in float; see compiled.hpp.
 extern template variable<recorder<cpu<float>>> zoo_network::run_stage(
     scope<recorder<cpu<float>>>&, variable<recorder<cpu<float>>>, std::size_t) const;
 

@@ -11,10 +11,11 @@ namespace glia {
 
 /// The options of all networks of the zoo.
 struct zoo_options {
-  /// Number of classes of the classifier, whose outputs are logits; 0: no classifier, so that the
-  /// network ends in the features. Keras has a classifier with 1000 classes by default.
+  /// Number of classes. The outputs are then the logits of a classifier. 0: no classifier, and the
+  /// outputs are the features. Keras has a classifier with 1000 classes by default.
   std::size_t classes = 0;
-  double width = 1;  ///< Factor of all channels except the classes, above 0; published weights: 1.
+  /// Factor for the number of channels (not classes), above 0. Published weights need 1.
+  double width = 1;
 
   friend bool operator==(const zoo_options&, const zoo_options&) = default;
 };
@@ -26,7 +27,7 @@ inline void require_width(std::string_view name, const zoo_options& options) {
                        ": expected a finite width above 0, got ", options.width);
 }
 
-/// The number of channels times the width, rounded, at least 1.
+/// Returns the number of channels times the width, rounded, at least 1.
 [[nodiscard]] inline std::size_t scaled_channels(std::size_t channels, const zoo_options& options) {
   const double wanted = std::round(static_cast<double>(channels) * options.width);
   return std::max<std::size_t>(1, static_cast<std::size_t>(wanted));

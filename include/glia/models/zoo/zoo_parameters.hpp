@@ -8,7 +8,7 @@
 
 namespace glia::detail {
 
-/// The names of a layer's parameters, in their order.
+/// Returns the names of a layer's parameters, in their order.
 [[nodiscard]] inline std::vector<std::string> parameter_names(const zoo_layer& layer) {
   std::vector<std::string> names;
   bool bias = false;
