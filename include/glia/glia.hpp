@@ -1,9 +1,9 @@
 #pragma once
 
-/// Everything that a program needs to define, train and run a model. This header leaves out some
-/// parts, so that programs without them compile faster: readers and writers of files (glia/io/),
-/// the model zoo (glia/models/zoo/), the confusion matrix and the optional components. Include the
-/// headers of these parts separately.
+/// Everything that a program needs to define, train and run a model. This header does not include
+/// the readers and writers of files (glia/io/), the model zoo (glia/models/zoo/), the confusion
+/// matrix, and the optional components. They have their own headers, so that programs without them
+/// compile faster.
 
 #include "glia/backends/cpu.hpp"
 #include "glia/backends/reference.hpp"

@@ -1,12 +1,12 @@
 #pragma once
 
 /// The compiled part of glia in one header, for builds without CMake: include it in exactly one
-/// source file of a program, and compile all source files with -DGLIA_COMPILED. This file takes
-/// about two minutes and 3 GB of memory to compile, once. The other source files then take seconds.
-/// If the program reads or writes ONNX files, include glia/onnx_implementation.hpp as well.
+/// source file of a program, and compile all source files with -DGLIA_COMPILED. That source file
+/// takes about two minutes and 3 GB of memory to compile. Each other source file takes seconds. If
+/// the program reads or writes ONNX files, include glia/onnx_implementation.hpp as well.
 ///
-/// As an alternative, compile the files glia/compiled/*.cpp in parallel. Together they contain the
-/// same code.
+/// As an alternative, compile the files glia/compiled/*.cpp in parallel. They contain the same
+/// code, divided into several files.
 
 #ifndef GLIA_COMPILED
 #error "glia/implementation.hpp: compile all files of the program with -DGLIA_COMPILED"

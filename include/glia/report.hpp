@@ -74,7 +74,7 @@ namespace detail {
 ///     page.mistakes(net, test, {.names = names});
 ///     page.write("report.html");
 ///
-/// The page is a single file with all pictures in it. It needs no network and no scripts, and it
+/// The page is a single file that contains all pictures. It needs no network and no scripts, and it
 /// adapts to phones, print and dark mode. Scores and settings come first, then the sections in the
 /// order in which they were added. All texts are escaped.
 ///
@@ -117,8 +117,8 @@ class report {
                          detail::html_table(detail::layers_table(plan)));
   }
 
-  /// Adds a section about a training: its curves and a table of its epochs. The last and the best
-  /// scores of the training are added to the scores of the page.
+  /// Adds a section about a training, with its curves and a table of its epochs. Also adds the last
+  /// and the best scores of the training to the section "Scores".
   void add(const history& training) {
     scores_.add(training);
     figure("epochs", std::to_string(training.epochs.size()));
@@ -138,18 +138,18 @@ class report {
     section("Training", html + detail::history_notes(training));
   }
 
-  /// Adds the result of `evaluate` to the scores, under the name of a data set.
+  /// Adds the result of `evaluate` to the section "Scores", under the name of a data set.
   void add(const std::string& name, const scores& of) { scores_.add(name, of); }
 
   /// Adds a confusion matrix with the precision and recall of each class. For more than 30 classes,
-  /// a table of the most frequent mistakes replaces the matrix. Throws `value_error` unless there
-  /// is one name for each class.
+  /// a table of the most frequent mistakes replaces the matrix. Throws `value_error` if the number
+  /// of names differs from the number of classes.
   void add(const confusion_matrix& counts, const std::vector<std::string>& names) {
     section("Confusion matrix", detail::confusion_section(counts, names));
   }
 
-  /// Adds the misclassified samples with the highest loss, with their pictures if samples are
-  /// images. Throws the errors of `predict` and `worst_mistakes`.
+  /// Adds the misclassified samples with the highest loss. If the samples are images, the section
+  /// shows them. Throws the errors of `predict` and `worst_mistakes`.
   template <layer Description, backend B, labeled_dataset D>
   void mistakes(const model<Description, B>& net, const D& data,
                 const mistakes_options& options = {}) {
@@ -231,7 +231,8 @@ class report {
     const bool photographs = element.find("<image") != std::string::npos;
     return text("<figure", photographs ? "" : " class=\"drawn\"", ">\n", element, "</figure>\n");
   }
-  /// The figures at the top of the page: the scores that were added last, then counts and times.
+  /// Returns the numbers at the top of the page: the scores that were added last, then counts and
+  /// times.
   [[nodiscard]] std::vector<report_setting> headline() const {
     constexpr std::size_t most_scores = 3;
     std::vector<report_setting> all;
