@@ -13,7 +13,7 @@
 // Blocks of images, triangles of matrices, and reversed sequences.
 namespace glia::onnx::reading {
 
-/// Returns the number of pixels along one side of a block.
+/// Returns the attribute `blocksize`: the number of pixels along one side of a block.
 [[nodiscard]] inline std::size_t block_size(const operation& n) {
   const std::int64_t given = n.integer("blocksize", 0);
   require<data_error>(given > 0 && given < 1 << 16, "has the block size ", given,

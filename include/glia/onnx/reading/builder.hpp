@@ -29,21 +29,22 @@ struct aligned {
 };
 
 /// Builds a graph of glia's kernels from tensors of a file. It permutes axes only if a kernel needs
-/// them in its order; it permutes weights when they are read.
+/// another order. It permutes weights when it reads them.
 class graph_builder {
  public:
   graph calls;
   std::vector<graph_weight> weights;
   sample_tracker samples;          ///< Tracker of the batch axis of every value.
   bool whole_recurrences = false;  ///< Whether the device has the kernel `recurrence`.
-  value_id key = no_value;         ///< Number of the training step, for random numbers.
+  value_id key = no_value;         ///< Key of the training step, for random numbers.
 
-  /// A value that was rounded to integers. The number that these represent may be used instead.
+  /// A value that was quantized to integers, and the numbers that the integers represent. Nodes
+  /// that dequantize the value use `near` instead.
   struct quantized_value {
     tensor near;
     quantized_steps steps;
   };
-  /// Quantized values, by the value with the integers.
+  /// Quantized values, by the value of the graph that contains the integers.
   std::map<value_id, quantized_value> quantized;
 
   /// Returns the key of the step, which becomes an input of the graph.
@@ -54,11 +55,11 @@ class graph_builder {
     return key;
   }
 
-  /// Returns the first result of a kernel.
+  /// Adds a kernel call and returns its first result.
   value_id call(const any_kernel& k, std::vector<value_id> operands) {
     return add_node(k, std::move(operands))[0];
   }
-  /// Returns all results of a kernel.
+  /// Adds a kernel call and returns all its results.
   std::vector<value_id> add_node(const any_kernel& k, std::vector<value_id> operands) {
     const bool varies = std::any_of(operands.begin(), operands.end(),
                                     [&](value_id id) { return depends_on_samples(id); });
@@ -80,7 +81,7 @@ class graph_builder {
     samples.add_input(id);
     return id;
   }
-  /// Returns whether an axis of the file contains the samples, alone or joined to others.
+  /// Returns whether an axis of the file contains the samples, alone or joined with other axes.
   [[nodiscard]] bool has_samples(const tensor& t, std::size_t axis) const {
     const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
     return at &&
@@ -110,8 +111,7 @@ class graph_builder {
   value_id reshape(value_id x, const shape& to) {
     return shape_of_value(x) == to ? x : call(kernels::reshape{to}, {x});
   }
-  /// Reshapes x to `to`, too. Axis i of x corresponds to axis now_at[i] of `to`, which tells where
-  /// a single sample is.
+  /// Reshapes x to `to`. `now_at[i]` is the axis of `to` that corresponds to axis i of x.
   value_id reshape(value_id x, const shape& to, const std::vector<std::size_t>& now_at) {
     const value_id y = reshape(x, to);
     const auto at = samples.axis_of(x);
@@ -141,7 +141,7 @@ class graph_builder {
   value_id indices(const shape& s, std::vector<std::int32_t> all) {
     return calls.add_constant({s, element::index}, std::move(all));
   }
-  /// Uses as few kernels as possible.
+  /// Concatenates any number of values, with as few kernel calls as possible.
   value_id concat(std::vector<value_id> parts, std::size_t axis) {
     constexpr std::size_t most = kernels::concat::operands;
     while (parts.size() > 1) {
@@ -165,7 +165,7 @@ class graph_builder {
 
   // --- tensors of the file -----------------------------------------------------------------------
 
-  /// A computed tensor with the file's axis order[i] as axis i in memory.
+  /// Returns a computed tensor. Its axis i in memory is the file's axis order[i].
   [[nodiscard]] tensor computed(value_id id, const std::vector<std::size_t>& order,
                                 element_type type = ::onnx::TensorProto::FLOAT) const {
     tensor result{type, dims(order.size(), 1)};
@@ -181,7 +181,7 @@ class graph_builder {
   [[nodiscard]] tensor computed(value_id id, element_type type = ::onnx::TensorProto::FLOAT) const {
     return computed(id, plain_order(shape_of_value(id).rank()), type);
   }
-  /// Returns a tensor of the same size with the same layout.
+  /// Returns a tensor with the value `id` and with the extents and layout of `like`.
   [[nodiscard]] static tensor with_value(tensor like, value_id id) {
     like.known = nullptr;
     like.from = nullptr;
@@ -189,7 +189,7 @@ class graph_builder {
     return like;
   }
 
-  /// Permutes the axes in memory and joins them to a shape.
+  /// Returns a tensor with its axes in memory in the order `places`, reshaped to `to`.
   value_id arranged(const tensor& t, const std::vector<std::size_t>& places, const shape& to) {
     if (t.known != nullptr) {
       return constant(to, reals_of(permuted(*t.known, places)));
@@ -205,7 +205,8 @@ class graph_builder {
     turned_[{t.id, places}] = turned;
     return reshape(turned, to);
   }
-  /// Returns whether weights can be read in a layout without a node of the graph.
+  /// Returns whether a tensor is a weight that can be read in this layout without a node of the
+  /// graph.
   [[nodiscard]] bool is_at_hand(const tensor& t, const std::vector<std::size_t>& places,
                                 const shape& to) const {
     return t.from != nullptr && std::all_of(weights.begin(), weights.end(), [&](const auto& one) {
@@ -225,7 +226,8 @@ class graph_builder {
     return with_samples_of(t, order, arranged(t, places_in(t, order), to));
   }
   value_id plain(const tensor& t) { return stored_as(t, plain_order(t.rank())); }
-  /// Returns a tensor whose single sample is at this axis of the file, if that is possible.
+  /// For a batch of one sample: makes this axis of the file the batch axis, if that is possible,
+  /// and returns the tensor.
   tensor with_sample_at(const tensor& t, std::size_t axis) {
     const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
     if (samples.samples != 1 || !at || has_samples(t, axis) || t.extents[axis] != 1) {
@@ -254,7 +256,7 @@ class graph_builder {
     return places;
   }
 
-  /// Returns quantized weights as the numbers that the integers represent.
+  /// Returns quantized weights as a tensor of the numbers that the integers represent.
   [[nodiscard]] tensor dequantized(tensor t, quantized_steps steps) {
     if (steps.axis) {
       require<data_error>(!t.axes[*steps.axis].empty(),
@@ -302,7 +304,7 @@ class graph_builder {
       return split(std::move(t), axis, pieces);
     }
     const std::size_t at = places[0];
-    const std::size_t more = pieces.size() - 1;  // there is at least one piece if `now` has one
+    const std::size_t more = pieces.size() - 1;  // if `now` is not empty, neither is `pieces`
     dims stored(t.stored.begin(), t.stored.begin() + static_cast<std::ptrdiff_t>(at));
     stored.insert(stored.end(), pieces.begin(), pieces.end());
     stored.insert(stored.end(), t.stored.begin() + static_cast<std::ptrdiff_t>(at) + 1,
@@ -332,14 +334,14 @@ class graph_builder {
       extents = broadcast(extents, t.extents);
     }
     static_cast<void>(shape_of(extents));
-    // Never use a tensor that has this size only if the batch has one sample: layouts must not
-    // depend on the batch size.
+    // Do not use the layout of a tensor that has these extents only in a batch of one sample:
+    // layouts must not depend on the batch size.
     const bool varies = std::any_of(all.begin(), all.end(),
                                     [&](const tensor& t) { return depends_on_samples(t.id); });
     const auto lead = std::find_if(all.begin(), all.end(), [&](const tensor& t) {
       return t.computed() && t.extents == extents && depends_on_samples(t.id) == varies;
     });
-    // The axes of extent 1 are added to those of the leading tensor.
+    // The axes of extent 1 are added to the axes of the leading tensor.
     const bool fits = std::all_of(all.begin(), all.end(), [&](const tensor& t) {
       const auto ones = [](const dims& d) { return std::count(d.begin(), d.end(), 1U); };
       const auto more = static_cast<std::size_t>(std::max(ones(t.extents), ones(t.stored)));
@@ -357,7 +359,7 @@ class graph_builder {
     return result;
   }
 
-  /// Converts a tensor to the layout of the tensor to which it is broadcast.
+  /// Converts `given` to the layout of `like`, to which it is broadcast.
   value_id beside(const tensor& given, const tensor& like) {
     if (given.computed() && given.axes == like.axes && given.stored == like.stored) {
       return given.id;
@@ -379,8 +381,9 @@ class graph_builder {
       return pieces;
     };
     tensor wide = t;
-    // Splitting an axis that has another layout rearranges the whole tensor, which joins axes that
-    // were split before. Therefore this is done once, before any axis is split.
+    // An axis with another layout can be split only after the whole tensor is rearranged, and this
+    // joins axes that are split already. Therefore the tensor is rearranged once, before any axis
+    // is split.
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
       if (t.extents[axis] != 1 && t.axes[axis].size() != 1 &&
           pieces_of(t, axis) != pieces_of(like, axis + missing)) {
@@ -393,8 +396,8 @@ class graph_builder {
         wide = split(std::move(wide), axis, pieces_of(like, axis + missing));
       }
     }
-    // For each axis of `like` in memory, the corresponding part of this tensor, if it is not
-    // repeated there.
+    // For each axis of `like` in memory: the corresponding axis of this tensor in memory, unless
+    // the tensor is repeated along it.
     const std::size_t nothing = wide.stored.size();
     std::vector<std::size_t> from(like.stored.size(), nothing);
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
@@ -414,12 +417,12 @@ class graph_builder {
       if (place != nothing) {
         places.push_back(place);
       }
-      // Like glia's own, weights have no leading axes along which they are repeated.
+      // Weights get no leading axes of extent 1, like the weights of glia's layers.
       if (place != nothing || to.rank() > 0 || t.from == nullptr) {
         to.push_back(place == nothing ? 1 : wide.stored[place]);
       }
     }
-    // An axis of extent 1 may be at any position: select one that needs no permutation.
+    // An axis of extent 1 can be at any position. Choose a position that needs no permutation.
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
       for (std::size_t i = 0; wide.extents[axis] == 1 && i < wide.axes[axis].size(); ++i) {
         const std::size_t one = wide.axes[axis][i];
@@ -461,7 +464,7 @@ class graph_builder {
     return constant(shape_of(to), reals_of(pieces));
   }
 
-  /// Returns the position of an axis after others, or the axis itself, were split.
+  /// Returns the new position of an axis after axes were split.
   [[nodiscard]] static std::size_t place_of(std::size_t axis, const dims& extents,
                                             const dims& split) {
     std::size_t next = 0;
@@ -476,8 +479,9 @@ class graph_builder {
     return next - 1;
   }
 
-  /// Keeps weights that are stored as 8-bit integers as multiples of their scales, if these are
-  /// along the last axis.
+  /// Adds fake_quantize to weights that are stored as 8-bit integers with one scale, or with one
+  /// scale for each index of the last axis. The weights then stay multiples of their scales in
+  /// training. Returns other weights unchanged.
   value_id on_steps(const tensor& t, const std::vector<std::size_t>& places, value_id w) {
     const shape to = shape_of_value(w);
     if (!t.from->steps || !t.from->steps->symmetric() || to.rank() < 2) {
@@ -507,7 +511,7 @@ class graph_builder {
       all.extents = t.stored;
       return constant(to, reals_of(permuted(all, places)));
     }
-    // The same numbers may be weights and, if an exporter has merged identical tensors, a
+    // If an exporter has merged identical tensors, the same numbers can be both weights and a
     // statistic.
     const auto first = std::find_if(weights.begin(), weights.end(), [&](const graph_weight& one) {
       return one.from == t.from && one.trainable == trainable;
@@ -530,7 +534,7 @@ class graph_builder {
                          made == dequantized_.end() ? nullptr : *made});
       return id;
     }
-    // Permute back to the file's order, and from there to the new one.
+    // Permute the axes back to the file's order, and from there to the new order.
     shape split;
     std::vector<std::size_t> back(first->places.size());
     for (std::size_t i = 0; i < first->places.size(); ++i) {
@@ -541,8 +545,9 @@ class graph_builder {
     return reshape(permute(reshape(file_order, shape_of(t.stored)), places), to);
   }
 
-  /// Returns a tensor after its axes were permuted. For a single sample, the shape does not tell
-  /// which axis of extent 1 contains it, but the tensor does.
+  /// Marks the batch axis of `id`, which is the tensor with permuted axes, and returns `id`. For a
+  /// batch of one sample, the shape does not show which axis of extent 1 is the batch axis, but the
+  /// tensor does.
   value_id with_samples_of(const tensor& t, const std::vector<std::size_t>& order, value_id id) {
     const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
     if (samples.samples != 1 || !at) {
@@ -577,7 +582,7 @@ class graph_builder {
 
   std::vector<bool> of_samples_;  // whether each value contains samples
   std::vector<std::shared_ptr<const weight>> dequantized_;
-  std::map<value_id, value_id> on_steps_;  // 0 is not a possible value, because it is the samples
+  std::map<value_id, value_id> on_steps_;  // 0 is no entry: value 0 contains samples
   std::map<std::pair<value_id, std::vector<std::size_t>>, value_id> turned_;
 };
 

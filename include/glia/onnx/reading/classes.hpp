@@ -14,7 +14,7 @@
 // Operations along one axis, which usually contains classes.
 namespace glia::onnx::reading {
 
-/// Returns a tensor with the axis last in memory, as one axis.
+/// A tensor in which one axis of the file is the last axis in memory.
 struct classes_last {
   value_id x;
   axis_order order;
@@ -26,7 +26,8 @@ struct classes_last {
   }
 };
 
-/// Up to opset 12, these operations work on all axes from this one on.
+/// Returns operand 0 with one axis to work on, and sets `axis` to it. Up to opset 12, softmax and
+/// similar operations work on all axes from `axis` on. These axes are joined to one.
 [[nodiscard]] inline tensor over_one_axis(operation& n, std::size_t& axis) {
   const tensor& x = n.operand(0);
   require<data_error>(x.rank() > 0, "expected a tensor with at least one axis, got a number");
@@ -53,7 +54,7 @@ inline void log_softmax(operation& n) {
   n.give(reshaped(n.out, logarithm_of_softmax(n.out, x, axis), n.x[0].extents));
 }
 
-/// Returns the index of the largest or smallest class of each row.
+/// Returns the index of the class with the largest or smallest number in each row.
 template <bool Largest>
 void arg_extremum(operation& n) {
   const tensor& given = n.operand(0);
@@ -102,8 +103,8 @@ inline void hardmax(operation& n) {
   n.give(reshaped(n.out, y, n.x[0].extents));
 }
 
-/// Shifts x along its last axis by a number of positions, toward the end or the beginning, and
-/// fills with zeros.
+/// Shifts x along its last axis by a number of positions, toward the end or the beginning. Fills
+/// the free positions with zeros.
 inline value_id shifted(graph_builder& out, value_id x, bool to_end, std::size_t places) {
   const shape s = out.shape_of_value(x);
   const std::size_t axis = s.rank() - 1;
@@ -112,9 +113,9 @@ inline value_id shifted(graph_builder& out, value_id x, bool to_end, std::size_t
   return out.slice(more, axis, to_end ? 0 : places, s.back());
 }
 
-/// Returns the sums of all elements up to each one along an axis. Each step adds the sums of the 1,
-/// 2, 4, ... elements before. A product with a triangular matrix of ones would turn infinity times
-/// zero into NaN.
+/// Computes cumulative sums along an axis. Each step adds the array to itself, shifted by 1, 2, 4,
+/// ... positions. A product with a triangular matrix of ones would give NaN for infinity times
+/// zero.
 inline void cumulative_sum(operation& n) {
   const tensor& x = n.operand(0);
   const std::size_t axis = axis_in(n.known_integer(1, 0), x.rank());

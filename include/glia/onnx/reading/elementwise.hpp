@@ -14,7 +14,7 @@
 #include "glia/kernels/elementwise.hpp"
 #include "glia/onnx/reading/operation.hpp"
 
-// Element-wise operations. Boolean values that depend on samples are the numbers 1 and 0.
+// Element-wise operations. Boolean values that depend on samples are stored as the numbers 1 and 0.
 namespace glia::onnx::reading {
 
 /// Computes map(x) for operand 0.
@@ -28,7 +28,7 @@ void unary(operation& n) {
   map_elements(n, {Function});
 }
 
-/// Throws `data_error` unless a node has exactly this number of operands, without omitted ones.
+/// Throws `data_error` unless a node has exactly `count` operands and none is omitted.
 inline void require_operands(const operation& n, std::size_t count) {
   require<data_error>(n.x.size() == count, "has ", n.x.size(), " operands; expected ", count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -58,7 +58,7 @@ void binary(operation& n) {
               [&](const std::vector<value_id>& x) { return n.out.binary(Function, x[0], x[1]); });
 }
 
-/// Returns the number of an operand that is known and has one element.
+/// Returns the number in a tensor of one element, if the number is known when the file is read.
 [[nodiscard]] inline std::optional<double> number_in(const tensor& t) {
   if (t.known != nullptr && t.size() == 1) {
     return t.known->at(0);
@@ -68,7 +68,7 @@ void binary(operation& n) {
   }
   return std::nullopt;
 }
-/// Returns whether the other operand keeps its shape if this operand is broadcast to it.
+/// Returns whether `other` keeps its shape if `number` is broadcast to it.
 [[nodiscard]] inline bool leaves_shape(const tensor& number, const tensor& other) {
   return number.rank() <= other.rank();
 }
@@ -227,7 +227,7 @@ inline void ceil(operation& n) {
     return n.out.affine(n.out.apply(unary_function::floor, n.out.affine(x[0], -1, 0)), -1, 0);
   });
 }
-/// Rounds to the nearest integer; ties go to the even one.
+/// Rounds to the nearest integer. Ties go to the even integer.
 inline value_id rounded_to_even(graph_builder& out, value_id x) {
   const value_id half = out.constant({}, {0.5});
   const value_id whole = out.apply(unary_function::floor, x);
@@ -255,8 +255,8 @@ inline void sign(operation& n) {
   });
 }
 
-/// Computes the remainder. That of integers has the sign of the divisor; that of `fmod`, also for
-/// floating-point numbers, has the sign of the dividend.
+/// Computes the remainder of integers. It has the sign of the divisor or, with the attribute
+/// `fmod`, the sign of the dividend.
 inline void modulo(operation& n) {
   const bool as_c = n.integer("fmod", 0) != 0;
   require<data_error>(!is_real(n.operand(0).type),

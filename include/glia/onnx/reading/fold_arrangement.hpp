@@ -15,7 +15,7 @@
 // Arranging and summing numbers that do not depend on samples, when the file is read.
 namespace glia::onnx::reading::folding {
 
-/// Returns the rows of a tensor along an axis, by their indices.
+/// Returns rows of a tensor along an axis, selected by their indices.
 [[nodiscard]] inline numbers rows_of(const numbers& x, std::size_t axis,
                                      const std::vector<std::size_t>& rows) {
   dims extents = x.extents;
@@ -137,7 +137,7 @@ inline void range(operation& n) {
                         " with a step of ", x[2].at(0));
   };
   if (!x[0].real()) {
-    // As unsigned integers, the differences of any two integers fit.
+    // The difference of any two integers fits into an unsigned integer.
     const std::int64_t by = x[2].integers()[0];
     const std::uint64_t first = bits(x[0].integers()[0]);
     const std::uint64_t last = bits(x[1].integers()[0]);
@@ -180,7 +180,7 @@ inline void constant_of_shape(operation& n) {
   n.give(known_tensor(broadcast_to(one, extents)));
 }
 
-/// Reduces numbers along these axes. The result of no elements is `empty`.
+/// Reduces numbers along these axes. A reduction of no elements results in `empty`.
 template <class Real, class Integer>
 void reduce(operation& n, const Real& real, const Integer& integer, double empty) {
   const numbers x = n.known(0);

@@ -23,7 +23,7 @@ namespace glia::onnx::reading::folding {
   return type == ::onnx::TensorProto::DOUBLE ? x : static_cast<double>(static_cast<float>(x));
 }
 
-/// Wraps an integer to its type.
+/// Wraps an integer to the range of its type.
 [[nodiscard]] inline std::int64_t as_held(std::int64_t x, element_type type) {
   using P = ::onnx::TensorProto;
   switch (type) {
@@ -44,8 +44,8 @@ namespace glia::onnx::reading::folding {
   }
 }
 
-/// Applies f to numbers that are broadcast to each other, as integers if all of them are, else as
-/// floating-point numbers.
+/// Applies a function to numbers that are broadcast to each other: `integer` if all operands are
+/// integers, otherwise `real`.
 template <class Real, class Integer>
 [[nodiscard]] numbers elements_of(const std::vector<numbers>& x, const Real& real,
                                   const Integer& integer) {

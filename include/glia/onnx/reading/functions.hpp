@@ -14,7 +14,8 @@
 // Activations and other functions of one operand.
 namespace glia::onnx::reading {
 
-/// Omitted bounds are the largest finite numbers, so that infinity becomes finite.
+/// Limits numbers to bounds. An omitted bound is the lowest or the largest finite number, so that
+/// infinity becomes finite.
 inline void clip(operation& n) {
   constexpr double most = std::numeric_limits<float>::max();
   const bool attributes = n.opset < 11;
@@ -41,7 +42,7 @@ inline void clip(operation& n) {
   map_elements(n, {unary_function::clamp, low, high});
 }
 
-/// Computes x for x > 0, else f(x). Slopes may be negative, unlike those of glia's layers.
+/// Computes x for x > 0, else f(x). Unlike in glia's layers, the slope of f can be negative.
 template <class F>
 void above_or(operation& n, const F& f) {
   elementwise(n, 1, [&](const auto& x) {
@@ -57,7 +58,7 @@ inline void leaky_relu(operation& n) {
   }
   above_or(n, [&](value_id x) { return n.out.scaled(x, alpha); });
 }
-/// Computes a (exp(x) - 1) for x <= 0.
+/// Computes alpha (exp(x) - 1) for x <= 0.
 inline value_id scaled_elu(graph_builder& out, value_id x, double alpha) {
   return alpha >= 0 ? out.apply(unary_map{unary_function::elu, alpha}, x)
                     : out.affine(out.apply(unary_map{unary_function::elu, 1}, x), alpha, 0);
@@ -70,7 +71,7 @@ inline void elu(operation& n) {
   above_or(n, [&](value_id x) { return scaled_elu(n.out, x, alpha); });
 }
 
-/// Computes max(0, x) + min(0, a (exp(x / a) - 1)).
+/// Computes max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
 inline void celu(operation& n) {
   const double alpha = n.real("alpha", 1);
   require<data_error>(alpha != 0, "has alpha = 0, by which it would divide");
@@ -87,7 +88,7 @@ inline void celu(operation& n) {
 }
 /// Computes gamma x for x > 0, else gamma alpha (exp(x) - 1).
 inline void selu(operation& n) {
-  // These digits are those of the standard.
+  // The standard defines these digits.
   const double alpha = n.real("alpha", 1.67326319217681884765625);
   const double gamma = n.real("gamma", 1.05070102214813232421875);
   if (alpha >= 0) {
@@ -132,7 +133,7 @@ inline void thresholded_relu(operation& n) {
     return n.out.call(kernels::select{}, {above, x[0], n.out.constant({}, {0})});
   });
 }
-/// Computes x + b for x < -l, x - b for x > l, else 0.
+/// Computes x + bias for x < -lambd, x - bias for x > lambd, else 0.
 inline void shrink(operation& n) {
   const double lambda = n.real("lambd", 0.5);
   const double bias = n.real("bias", 0);
@@ -181,7 +182,7 @@ inline value_id whole_power(graph_builder& out, value_id x, unsigned power) {
   return all;
 }
 
-/// Computes a to the power of b as |a|^b, by its logarithm, with the sign and the special cases of
+/// Computes a to the power of b: |a|^b by its logarithm, then the sign and the special cases of
 /// IEEE 754.
 inline value_id general_power(graph_builder& out, value_id a, value_id b) {
   using f = binary_function;
@@ -206,7 +207,7 @@ inline value_id general_power(graph_builder& out, value_id a, value_id b) {
       either(out.binary(f::greater, zero, a),
              out.binary(f::greater, zero, out.apply(unary_function::reciprocal, a)));
   const value_id odd = out.binary(f::greater, whole, even);
-  // The root of a negative number is NaN, but those of -0 and -infinity are not.
+  // The root of a negative number is NaN, but the roots of -0 and -infinity are numbers.
   const value_id has_root = either(
       either(whole, even),
       either(out.binary(f::equal, size, number(infinity)), out.binary(f::equal, size, zero)));
@@ -221,8 +222,8 @@ inline value_id general_power(graph_builder& out, value_id a, value_id b) {
   return select(always_one, one, made);
 }
 
-/// Returns the common value of all elements of a tensor, if they are known and do not change the
-/// other operand's shape.
+/// Returns the number that all elements of operand i have in common. Returns nothing if the
+/// elements are not known or differ, or if broadcasting would change the shape of `other`.
 [[nodiscard]] inline std::optional<double> number_throughout(const operation& n, std::size_t i,
                                                              const tensor& other) {
   if (n.x[i].computed()) {
@@ -263,7 +264,7 @@ inline void pow(operation& n) {
       return *power > 0 ? all : n.out.apply(unary_function::reciprocal, all);
     });
   } else if (power && std::isfinite(*power) && std::floor(*power) != *power) {
-    // The root of a negative number is NaN, but that of -infinity is the same as that of infinity.
+    // The root of a negative number is NaN, but -infinity gives the same result as infinity.
     apply([&](value_id x) {
       constexpr double infinity = std::numeric_limits<double>::infinity();
       const value_id least =

@@ -29,7 +29,7 @@ class gelu_finder {
     if (node.op_type() != "Mul" || node.input_size() != 2 || node.output_size() != 1) {
       return "";
     }
-    // The x of 1 + erf(x / sqrt(2)).
+    // Returns x if `name` is 1 + erf(x / sqrt(2)), otherwise an empty name.
     const auto twice = [&](const std::string& name) -> std::string {
       const auto* const sum = maker(name, "Add");
       const auto* const error = sum == nullptr ? nullptr : maker(beside(*sum, 1), "Erf");
@@ -42,7 +42,7 @@ class gelu_finder {
       const auto* const scaled = maker(error->input(0), "Mul");
       return scaled == nullptr ? "" : beside(*scaled, 1 / std::numbers::sqrt2);
     };
-    // Half of x, or half of that sum.
+    // Returns y if `name` is y / 2, for y = x or y = the sum, otherwise an empty name.
     const auto half = [&](const std::string& name) -> std::string {
       const auto* const product = maker(name, "Mul");
       return product == nullptr ? "" : beside(*product, 0.5);
@@ -79,8 +79,8 @@ class gelu_finder {
     const ::onnx::NodeProto& node = body_->all[static_cast<int>(found->second)];
     return node.op_type() == operation && node.output_size() == 1 ? &node : nullptr;
   }
-  /// Returns the other operand if one operand is this number, in single precision. Empty if neither
-  /// is.
+  /// Returns the name of the other operand if one operand is this number, in single precision.
+  /// Returns an empty name otherwise.
   [[nodiscard]] std::string beside(const ::onnx::NodeProto& node, double number,
                                    bool second_only = false) const {
     for (int i = second_only ? 1 : 0; node.input_size() == 2 && i < 2; ++i) {

@@ -36,7 +36,7 @@ struct graph_body {
     }
   }
 
-  /// Returns the nodes that these outputs need, and counts the uses of values.
+  /// Returns, for each node, whether these outputs need it. Also counts the uses of values.
   [[nodiscard]] std::vector<bool> needed(const std::vector<std::string>& outputs) {
     std::vector<bool> wanted(static_cast<std::size_t>(all.size()), false);
     std::vector<std::string> open = outputs;
@@ -69,7 +69,8 @@ struct graph_body {
     add_operands(all[static_cast<int>(i)], names, 0);
     return names;
   }
-  /// Includes the nodes in branches, which can use values of the surrounding graph.
+  /// Adds the names of a node's operands. Includes the operands of nodes in its branches, because
+  /// they can use values of the surrounding graph.
   static void add_operands(const ::onnx::NodeProto& node, std::vector<std::string>& names,
                            int depth) {
     names.insert(names.end(), node.input().begin(), node.input().end());

@@ -56,7 +56,7 @@ class graph_reader {
   using body = graph_body;
 
   void enter(body& b) {
-    // Counted for each iteration of a loop and each call of a function.
+    // A node counts once for each iteration of its loop and for each call of its function.
     constexpr std::size_t most = 1 << 20;
     entered_ += static_cast<std::size_t>(b.all.size());
     require<data_error>(entered_ <= most, "expands to more than ", most,
@@ -79,7 +79,7 @@ class graph_reader {
     }
   }
 
-  /// Integer weights are treated as known numbers, unless they are quantized.
+  /// Stores the value of a weight. Integer weights become known numbers, unless they are quantized.
   void take_weight(const std::string& name, const ::onnx::TensorProto& one) {
     const weight* const w = content_->weight_of(one);  // null for a copied tensor
     const bool of_weights = is_real(one.data_type()) || dequantized_.contains(name);
@@ -258,7 +258,7 @@ class graph_reader {
     count_known(n);
     if (!n.results.empty() && std::any_of(given.begin(), given.end(),
                                           [](const tensor& t) { return t.beyond != nullptr; })) {
-      // Numbers can be combined with a single weight, which is not converted to numbers.
+      // The result of known numbers and a single weight is not always converted to known numbers.
       const bool gives_numbers = std::all_of(n.results.begin(), n.results.end(),
                                              [](const tensor& t) { return !t || t.known; });
       numbers_only&& gives_numbers ? look_beyond(node, given, n.results)
@@ -283,8 +283,8 @@ class graph_reader {
     }
   }
 
-  /// Computes the results of a node on numbers again for a batch with one more sample, to find
-  /// results that depend on the batch size.
+  /// Computes the known numbers of a node again, for a batch with one more sample, to find the
+  /// numbers that depend on the batch size.
   void look_beyond(const ::onnx::NodeProto& node, std::vector<tensor> operands,
                    std::vector<tensor>& results) {
     for (tensor& t : operands) {
@@ -312,15 +312,15 @@ class graph_reader {
       }
     }
   }
-  /// Stores the value of a tensor of numbers for a batch with one more sample.
+  /// Stores the known numbers of a tensor for a batch with one more sample, if they differ.
   static void note_beyond(tensor& t, const numbers& beyond) {
     if (t.known->extents != beyond.extents || t.known->elements != beyond.elements) {
       t.beyond = std::make_shared<const numbers>(beyond);
     }
   }
 
-  /// Numbers that depend on the batch size may only be used as extents of axes that contain
-  /// samples.
+  /// Checks that numbers that depend on the batch size are used only as extents of axes that
+  /// contain samples.
   void require_same_beyond(const ::onnx::NodeProto& node, const std::vector<tensor>& operands,
                            const std::vector<tensor>& results) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -346,8 +346,8 @@ class graph_reader {
                         " results or ", most_taken, " operands");
   }
 
-  /// Up to opset 6, an attribute gave the axes of the second operand, and slopes were along the
-  /// channels only.
+  /// Reshapes the second operand for opsets up to 6. There, an attribute gives the axes of the
+  /// operand, and the slopes of PRelu are along the channels.
   void broadcast_as_of_old(const ::onnx::NodeProto& node, std::vector<tensor>& operands) {
     if (opset_ >= 7 || operands.size() != 2 || !operands[0] || !operands[1]) {
       return;
@@ -489,8 +489,8 @@ class graph_reader {
     throw data_error("does not have the selected branch");
   }
 
-  /// Reads the body of a loop once for each iteration. The number of iterations must not depend on
-  /// the samples.
+  /// Adds the body of a loop to the graph once for each iteration. The number of iterations must
+  /// not depend on the samples.
   void read_loop(const ::onnx::NodeProto& node, const std::vector<tensor>& operands) {
     const ::onnx::AttributeProto* found = nullptr;
     for (const ::onnx::AttributeProto& a : node.attribute()) {
@@ -557,7 +557,8 @@ class graph_reader {
     finish(here, "Loop", "Loop");
   }
 
-  /// Reads an operator that the file defines as a function, with its own names.
+  /// Reads an operator that the file defines as a function. The function has its own scope of
+  /// names.
   void read_function(const ::onnx::NodeProto& node, const ::onnx::FunctionProto& function) {
     require<data_error>(++depth_ < graph_body::deepest, "has too many nested functions");
     require<data_error>(
@@ -567,7 +568,7 @@ class graph_reader {
     for (int i = 0; i < function.input_size(); ++i) {
       inner[function.input(i)] = i < node.input_size() ? value_of(node.input(i)) : tensor{};
     }
-    // A copy with the values of its attributes.
+    // A copy of the function in which attributes are replaced by their values.
     ::onnx::GraphProto copy;
     *copy.mutable_node() = function.node();
     for (::onnx::NodeProto& one : *copy.mutable_node()) {
@@ -596,7 +597,7 @@ class graph_reader {
     --depth_;
   }
 
-  /// Replaces the names of attributes by the values that the function is given.
+  /// Replaces references to attributes of the function by the values in the call.
   static void fill_in(::onnx::NodeProto& one, const ::onnx::NodeProto& call) {
     for (int k = one.attribute_size(); k-- > 0;) {
       ::onnx::AttributeProto& a = *one.mutable_attribute(k);

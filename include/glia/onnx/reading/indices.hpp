@@ -19,7 +19,7 @@
 // Elements selected by indices, which are usually known when the file is read.
 namespace glia::onnx::reading {
 
-/// Converts integers, which may count from the end, to indices of rows from 0.
+/// Converts integers to indices of rows. Negative integers count from the end.
 [[nodiscard]] inline std::vector<std::size_t> rows_from(const std::vector<std::int64_t>& all,
                                                         std::size_t extent) {
   std::vector<std::size_t> rows;
@@ -30,7 +30,8 @@ namespace glia::onnx::reading {
   return rows;
 }
 
-/// Converts numbers that depend on samples to indices; those below 0 count from the end of `count`.
+/// Converts numbers that depend on samples to indices below `count`. Numbers below 0 count from the
+/// end.
 [[nodiscard]] inline value_id index_of(graph_builder& out, value_id x, double count) {
   const value_id below = out.binary(binary_function::greater, out.constant({}, {0}), x);
   return out.call(kernels::to_index{}, {out.add(x, out.affine(below, count, 0))});
@@ -47,7 +48,7 @@ inline void gather(operation& n) {
     const tensor rows = picked(n.out, x, axis, rows_from(n.known_integers(1), x.extents[axis]));
     return n.give(reshaped(n.out, rows, to));
   }
-  // The table's axis comes first. glia returns zeros for indices outside of it.
+  // The table's axis comes first. glia returns zeros for indices outside of the table.
   axis_order first{axis};
   for (std::size_t i = 0; i < x.rank(); ++i) {
     if (i != axis) {
@@ -58,7 +59,8 @@ inline void gather(operation& n) {
   const value_id index =
       index_of(n.out, n.out.stored_as(at, order), static_cast<double>(x.extents[axis]));
   const value_id rows = n.out.call(kernels::gather{}, {n.out.stored_as(x, first), index});
-  // The result has the axes of x before this one, those of the indices, and the other axes of x.
+  // The result has the axes of x before `axis`, then the axes of the indices, then the other axes
+  // of x.
   axis_order result;
   for (const std::size_t i : order) {
     result.push_back(axis + i);
@@ -71,7 +73,8 @@ inline void gather(operation& n) {
   n.give(n.out.computed(rows, result, x.type));
 }
 
-/// Returns the indices of the rows, or of the elements in their order, that a known mask selects.
+/// Selects the rows for which a known mask is true. Without an axis, selects single elements
+/// instead.
 inline void compress(operation& n) {
   const tensor& x = n.operand(0);
   const std::vector<std::int64_t> kept = n.known_integers(1);
@@ -87,8 +90,9 @@ inline void compress(operation& n) {
   n.give(rows.empty() ? part(n.out, from, axis, 0, 0) : picked(n.out, from, axis, rows));
 }
 
-/// Returns the row-major indices of the elements of x that are selected by an index along one axis
-/// and, along the others, by the position of that index. `does` is the verb of error messages.
+/// Returns the row-major indices of elements of x, as in GatherElements. A number in `names` gives
+/// the position along `axis`. The position of the number in `names` gives the positions along the
+/// other axes. `does` is the verb of error messages.
 [[nodiscard]] inline std::vector<std::size_t> named_along(const tensor& x, std::size_t axis,
                                                           const numbers& names,
                                                           std::string_view does) {
@@ -109,8 +113,9 @@ inline void compress(operation& n) {
   return which;
 }
 
-/// Returns the indices of the elements of x in the selected parts. A row of `rows` contains the
-/// position of a part along as many axes as the row has numbers, after the `shared` leading axes.
+/// Returns the row-major indices of the elements of x in selected slices, as in GatherND. Each row
+/// of `rows` gives the position of a slice along the first axes after the `shared` leading axes:
+/// one number for each axis.
 [[nodiscard]] inline std::vector<std::size_t> named_parts(const tensor& x, const numbers& rows,
                                                           std::size_t shared) {
   const std::size_t depth = rows.extents.back();
@@ -164,8 +169,8 @@ inline void gather_nd(operation& n) {
   n.give(picked_elements(n.out, n.out.plain(x), named_parts(x, at, shared), to, x.type));
 }
 
-/// Replaces elements by updates or combines them. Each element of the result is the old element, an
-/// update, or a function of both, applied update after update.
+/// Replaces elements of x by updates, or combines them with updates by a function. Several updates
+/// of one element are applied one after the other.
 inline void replace(operation& n, const std::vector<std::size_t>& which) {
   const tensor& x = n.operand(0);
   const tensor& updates = n.operand(2);
@@ -197,8 +202,8 @@ inline void replace(operation& n, const std::vector<std::size_t>& which) {
     const value_id both = n.out.concat({n.out.reshape(n.out.plain(x), {size}), all}, 0);
     return n.give(picked_elements(n.out, both, from, x.extents, x.type));
   }
-  // Each round has one update for each position. Positions without an update are combined with a
-  // neutral value.
+  // Each round applies at most one update to each position. Positions without an update are
+  // combined with a neutral value.
   const value_id both = n.out.concat({all, n.out.constant({1}, {function->second.second})}, 0);
   std::vector<std::size_t> round_of;
   round_of.reserve(which.size());

@@ -15,15 +15,16 @@
 
 namespace glia::onnx {
 
-/// Nodes of a file that can be merged with an existing node of the graph.
+/// Merges nodes of a file with an existing node of the graph.
 class joined_nodes {
  public:
   joined_nodes(const graph_body& body, graph_builder& out, std::vector<graph_part>& parts)
       : body_(&body), out_(&out), parts_(&parts) {}
 
-  /// A bias that is added to a product or convolution without one becomes part of it, and x
-  /// sigmoid(x) becomes one function. This applies only to results of a node in the same body that
-  /// have no other use.
+  /// Merges a node with an earlier node and returns true, if that is possible. An addition after a
+  /// product or convolution without a bias becomes its bias. A product x sigmoid(x) becomes one
+  /// function. The result of the earlier node must have no other use, and the node must be in the
+  /// same body.
   [[nodiscard]] bool joins(operation& n) {
     const bool adds = n.node.op_type() == "Add";
     if ((!adds && n.node.op_type() != "Mul") || n.x.size() != 2) {
@@ -78,7 +79,8 @@ class joined_nodes {
 
  private:
   /// Returns whether a value is the result of a product, convolution or sigmoid of this body and is
-  /// used by a single node. Other nodes may pass their operand on.
+  /// used by a single node. Other operators are excluded, because they can return their operand
+  /// itself, which can have more uses.
   [[nodiscard]] bool is_alone(const std::string& name, bool product) const {
     const auto takers = body_->takers.find(name);
     const auto made = body_->makers.find(name);
@@ -88,7 +90,8 @@ class joined_nodes {
     const std::string& by = body_->all[static_cast<int>(made->second)].op_type();
     return product ? by == "MatMul" || by == "Conv" || by == "Gemm" : by == "Sigmoid";
   }
-  /// Returns whether weights are new, or the layer that requests them does not follow another part.
+  /// Returns whether weights are new to the graph, or already belong to `part` or to an earlier
+  /// part.
   [[nodiscard]] bool is_asked_before(const tensor& t,
                                      std::vector<graph_part>::const_iterator part) const {
     for (std::size_t w = 0; w < out_->weights.size(); ++w) {
@@ -117,8 +120,8 @@ class joined_nodes {
     }
     return nullptr;
   }
-  /// Returns whether a tensor that is broadcast to x has one number for each element of the last
-  /// axis in memory.
+  /// Returns whether `bias`, which is broadcast to x, has one number for each element of the last
+  /// axis of x in memory.
   [[nodiscard]] static bool is_bias_of(const tensor& x, const tensor& bias) {
     if (bias.rank() > x.rank() || x.stored.empty() || bias.size() != x.stored.back()) {
       return false;
@@ -130,7 +133,7 @@ class joined_nodes {
         return false;
       }
     }
-    // A tensor with one element must state its axis.
+    // A tensor with one element must include the last axis in memory.
     const std::size_t first = x.rank() - bias.rank();
     for (std::size_t axis = first; axis < x.rank(); ++axis) {
       if (x.axes[axis] == std::vector<std::size_t>{x.stored.size() - 1}) {

@@ -13,8 +13,9 @@
 // Losses that a file computes itself, for known class labels.
 namespace glia::onnx::reading {
 
-/// Computes -sum w[class] x[class] over axis 1 of x (N, C, ...), with one class for each position.
-/// The results are unreduced, summed, or divided by the sum of the weights.
+/// Computes -w[class] x[class] for each position of x (N, C, ...), where axis 1 contains the
+/// classes. The attribute `reduction` selects the result: all values, their sum, or their sum
+/// divided by the sum of the weights.
 inline void negative_log_likelihood(operation& n, const tensor& x) {
   const numbers classes = n.known(1);
   const std::string how = n.word("reduction", "mean");

@@ -23,8 +23,8 @@
 
 namespace glia::onnx {
 
-/// The content of an ONNX file, and the places of its weights, which may be in other files. Weights
-/// in other files are mapped, not copied.
+/// The content of an ONNX file, and the locations of its weights. Weights in other files are
+/// mapped, not copied.
 class model_content {
  public:
   /// The range of supported opsets.
@@ -59,13 +59,13 @@ class model_content {
     const auto found = weights_.find(&one);
     return found == weights_.end() ? nullptr : &found->second;
   }
-  /// Returns whether the values of `Constant` nodes are the weights: some old exporters write no
-  /// others.
+  /// Returns whether the values of `Constant` nodes are the weights. Some old exporters write
+  /// weights only in this form.
   [[nodiscard]] bool weights_are_constants() const noexcept {
     return message_.graph().initializer_size() == 0;
   }
-  /// Returns the function with which the file defines an operator of this name; null if there is
-  /// none.
+  /// Returns the function with which the file defines an operator of this name. Null if the file
+  /// defines no such operator.
   [[nodiscard]] const ::onnx::FunctionProto* function(const std::string& domain,
                                                       const std::string& name) const {
     const auto found = functions_.find({domain, name});
@@ -121,7 +121,7 @@ class model_content {
     }
   }
 
-  /// Returns the place of a tensor's bytes in another file.
+  /// Returns the location of a tensor's bytes: in the message or in another file.
   [[nodiscard]] tensor_data located(const ::onnx::TensorProto& one) {
     if (one.data_location() != ::onnx::TensorProto::EXTERNAL) {
       return {&one};
@@ -164,10 +164,10 @@ class model_content {
     explicit file_beside(const std::filesystem::path& path) : file(path), content(file) {}
   };
 
-  /// Opens a file in the folder of the model. Paths that lead out of the folder, by their parts or
-  /// through symbolic links, are refused, because a downloaded model must not read arbitrary files.
-  /// The folder to which the model's own file name links also counts, since download caches use
-  /// such links.
+  /// Opens a file in the folder of the model. Paths that lead out of the folder, by `..` or through
+  /// symbolic links, are refused, because a downloaded model must not read arbitrary files. If the
+  /// model file is itself a symbolic link, as in download caches, the folder of its target is
+  /// allowed, too.
   [[nodiscard]] const file_beside& beside(const std::string& location, std::string_view tensor) {
     namespace fs = std::filesystem;
     const fs::path relative(location);

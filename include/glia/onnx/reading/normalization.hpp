@@ -34,8 +34,8 @@ inline void global_max_pool(operation& n) {
   n.give(largest(n.out, x, {axes_from_to(2, x.rank())}));
 }
 
-/// Computes batch normalization like glia's `batch_norm`: with the running statistics, or in
-/// training with those of the batch.
+/// Computes batch normalization like glia's `batch_norm`: with the running statistics or, in
+/// training, with the statistics of the batch.
 inline void batch_normalization(operation& n) {
   const tensor& x = n.operand(0);
   require<data_error>(x.rank() >= 2, "expected (N, C, ...), got ", words(x.extents));
@@ -161,7 +161,7 @@ inline void group_normalization(operation& n) {
                       "expected (N, C, ...) with a number of channels that ", groups,
                       " groups divide, got ", words(x.extents));
   const std::size_t each = x.extents[1] / groups;
-  if (n.opset < 21) {  // one number for each group
+  if (n.opset < 21) {  // gamma and beta have one number for each group
     for (const std::size_t i : {1U, 2U}) {
       const tensor of_groups = reshaped(n.out, n.operand(i), {groups, 1});
       n.x[i] = reshaped(n.out, expanded(n.out, of_groups, {groups, each}), {x.extents[1]});
@@ -218,7 +218,7 @@ inline void lp_normalization(operation& n) {
   if (p == 2) {
     norm.id = n.out.apply(unary_function::sqrt, norm.id);
   }
-  // A norm of 0 keeps its zeros.
+  // If the norm is 0, the elements stay 0.
   norm.id = n.out.call(kernels::select{},
                        {n.out.binary(binary_function::equal, norm.id, n.out.constant({}, {0})),
                         n.out.constant({}, {1}), norm.id});
@@ -227,9 +227,10 @@ inline void lp_normalization(operation& n) {
   n.give_like(all.like, n.out.binary(binary_function::divide, all.values[0], all.values[1]));
 }
 
-/// Does nothing in inference; in training, works like glia's layer.
+/// Computes dropout. In inference, it returns x; in training, it works like glia's layer `dropout`.
 inline void dropout(operation& n) {
-  // Also part of the graph in inference: parameters have the same shape as in training.
+  // A weight is part of the graph in inference, too, so that its parameter has the same shape as in
+  // training.
   const tensor x = n.operand(0).from != nullptr ? in_graph(n.out, n.x[0]) : n.x[0];
   const double rate = n.opset < 12 ? n.real("ratio", 0.5) : n.known_number(1, 0.5);
   require<data_error>(n.training || n.opset < 12 || n.known_number(2, 0) == 0 || rate == 0,

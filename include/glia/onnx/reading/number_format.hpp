@@ -9,8 +9,9 @@
 
 namespace glia::onnx {
 
-/// A floating-point type with fewer digits than single precision. Numbers of size 2^e, with e from
-/// `least` to `most`, have `digits` binary digits; smaller ones have the step size of 2^least.
+/// A floating-point type with fewer digits than single precision. Numbers from 2^e to 2^(e + 1),
+/// with e from `least` to `most`, have `digits` binary digits. Smaller numbers have the same step
+/// size as 2^least.
 struct number_format {
   int digits;
   int least;
@@ -19,7 +20,7 @@ struct number_format {
   [[nodiscard]] double step() const { return std::ldexp(1, 1 - digits); }
   [[nodiscard]] double limit() const { return std::ldexp(1, most + 1); }
 
-  /// Returns the nearest number of the type; ties go to the even one. Numbers that are too large
+  /// Returns the nearest number of the type. Ties go to the even number. Numbers that are too large
   /// become infinity.
   [[nodiscard]] double nearest(double x) const {
     if (!std::isfinite(x) || x == 0) {
@@ -33,7 +34,7 @@ struct number_format {
 };
 
 /// Returns the format of half precision or bfloat16. Returns nothing for other types, which have at
-/// least the digits of single precision.
+/// least as many digits as single precision.
 [[nodiscard]] inline std::optional<number_format> format_of(element_type type) {
   using P = ::onnx::TensorProto;
   return type == P::FLOAT16    ? std::optional<number_format>({11, -14, 15})

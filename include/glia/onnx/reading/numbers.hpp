@@ -20,7 +20,7 @@ namespace glia::onnx {
 /// The extents of a tensor of a file, outermost first, with any rank.
 using dims = std::vector<std::size_t>;
 
-/// Extents for messages: "(2, 3)". The text is only made if it is printed.
+/// Extents as text for messages: "(2, 3)". The text is made only if it is printed.
 class words {
  public:
   explicit words(const dims& extents) : extents_(extents) {}
@@ -60,8 +60,8 @@ class words {
 }
 [[nodiscard]] inline dims dims_of(const shape& s) { return {s.begin(), s.end()}; }
 
-/// Returns an axis, which files may count from the end. Throws `data_error` if there is no such
-/// axis.
+/// Returns the index of an axis. A negative `axis` counts from the end. Throws `data_error` if
+/// there is no such axis.
 [[nodiscard]] inline std::size_t axis_in(std::int64_t axis, std::size_t rank) {
   const auto count = static_cast<std::int64_t>(rank);
   require<data_error>(axis >= -count && axis < count, "got axis ", axis, " for a tensor with ",
@@ -84,7 +84,7 @@ using element_type = std::int32_t;  // a value of ::onnx::TensorProto::DataType
 /// Numbers of a file that do not depend on samples: shapes, axes, factors. Boolean values are the
 /// integers 0 and 1.
 struct numbers {
-  /// The limit of elements. Without it, a file could request all memory.
+  /// The largest number of elements. Without a limit, a file could request all memory.
   static constexpr std::size_t most = std::size_t{1} << 21;
 
   element_type type = ::onnx::TensorProto::INT64;
@@ -119,8 +119,8 @@ inline void require_few(const dims& extents) {
                       " elements");
 }
 
-/// Returns elements with the given extents, in order. `from` maps the position of each to its
-/// row-major index in `x`.
+/// Selects elements of `x`. The result has the given extents. `from` maps a position in the result
+/// to a row-major index in `x`.
 template <class From>
 [[nodiscard]] numbers taken(const numbers& x, dims extents, const From& from) {
   require_few(extents);
@@ -153,7 +153,7 @@ template <class From>
   return result;
 }
 
-/// Returns the extents to which both operands are broadcast. Throws `data_error` if they do not
+/// Returns the extents to which both operands can be broadcast. Throws `data_error` if they do not
 /// match.
 [[nodiscard]] inline dims broadcast(const dims& a, const dims& b) {
   dims result(std::max(a.size(), b.size()), 1);
@@ -167,7 +167,7 @@ template <class From>
   return result;
 }
 
-/// Repeats numbers along the axes in which they are shorter.
+/// Broadcasts numbers to the given extents.
 [[nodiscard]] inline numbers broadcast_to(const numbers& x, const dims& extents) {
   require<data_error>(broadcast(x.extents, extents) == extents, "a tensor of shape ",
                       words(x.extents), " cannot be repeated to ", words(extents));

@@ -22,7 +22,7 @@ class operation {
  public:
   using numbers_function = std::function<std::optional<numbers>(const std::string& name)>;
 
-  /// `wanted` tells, for each result, whether anything uses it.
+  /// `wanted` tells, for each result, whether the result is used.
   operation(const ::onnx::NodeProto& message, std::vector<tensor> operands, graph_builder& to,
             std::int64_t opset_of_file, bool trains, std::vector<bool> wanted,
             const numbers_function& ask)
@@ -58,7 +58,7 @@ class operation {
       results[i] = std::move(result);
     }
   }
-  /// Returns a value with the axes and layout of operand i.
+  /// Sets the first result: the value `id` with the axes and layout of `like`.
   void give_like(const tensor& like, value_id id) { give(graph_builder::with_value(like, id)); }
 
   /// Returns operand i as numbers. Throws `data_error` if it depends on the samples.
@@ -142,7 +142,7 @@ class operation {
     return a == nullptr ? std::vector<std::string>{}
                         : std::vector<std::string>(a->strings().begin(), a->strings().end());
   }
-  /// Returns integers that are an attribute in older opsets and operand i in newer ones.
+  /// Returns integers that are an attribute in older opsets and operand i in newer opsets.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::string_view name,
                                                                   std::size_t i) const {
     return has(i) ? std::optional(known_integers(i)) : integers(name);
@@ -161,7 +161,7 @@ class operation {
   const numbers_function* ask_;
 };
 
-/// Converts integers of the file to extents. Throws `data_error` for negative ones.
+/// Converts integers of the file to extents. Throws `data_error` for negative integers.
 [[nodiscard]] inline dims dims_from(const std::vector<std::int64_t>& all) {
   dims result;
   for (const std::int64_t one : all) {

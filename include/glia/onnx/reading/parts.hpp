@@ -16,7 +16,8 @@
 // Slicing, joining and repeating tensors.
 namespace glia::onnx::reading {
 
-/// Returns the file's axes in their order in memory, if each is one axis there.
+/// Returns the file's axes in their order in memory. If a file's axis is several axes in memory,
+/// returns the order of the file instead.
 [[nodiscard]] inline axis_order memory_order(const tensor& t) {
   axis_order order = plain_order(t.rank());
   const bool in_pieces =
@@ -25,7 +26,7 @@ namespace glia::onnx::reading {
   if (in_pieces) {
     return order;
   }
-  // Axes that are not in memory come after those before them.
+  // An axis that is not in memory comes after the axis before it.
   std::vector<std::size_t> place(t.rank(), 0);
   for (std::size_t i = 0; i < t.rank(); ++i) {
     place[i] = !t.axes[i].empty() ? t.axes[i][0] : i > 0 ? place[i - 1] : 0;
@@ -77,8 +78,8 @@ namespace glia::onnx::reading {
   return out.computed(out.concat(std::move(values), place), order, parts[0].type);
 }
 
-/// Stacks tensors of one shape along a new first axis. Samples, which are along the first axis of
-/// each, come first in memory.
+/// Stacks tensors of one shape along a new first axis. The batch axis, which is the first axis of
+/// each tensor, comes first in memory.
 [[nodiscard]] inline tensor stacked(graph_builder& out, const std::vector<tensor>& parts) {
   const std::size_t rank = parts.at(0).rank();
   axis_order order;
@@ -97,10 +98,10 @@ namespace glia::onnx::reading {
   return out.computed(out.concat(std::move(values), rank > 0 ? 1 : 0), order, parts[0].type);
 }
 
-/// Selects rows of a tensor along an axis by their indices, which may have several axes.
+/// Selects rows of a tensor along an axis by their indices.
 [[nodiscard]] inline tensor picked(graph_builder& out, const tensor& t, std::size_t axis,
                                    const std::vector<std::size_t>& rows) {
-  // Use slices for a few runs of neighboring rows; then samples stay independent.
+  // Use slices if there are only a few runs of neighboring rows: slices keep samples independent.
   std::vector<std::pair<std::size_t, std::size_t>> runs;
   for (const std::size_t row : rows) {
     require<data_error>(row < t.extents[axis], "takes element ", row, " of axis ", axis, " of ",
@@ -195,7 +196,7 @@ inline void split(operation& n) {
       rows.push_back(static_cast<std::size_t>(at));
     }
   } else {
-    // A start before the first element stays there.
+    // A start before the first element is moved to the first element.
     const std::int64_t last =
         end < -count ? -1 : std::clamp<std::int64_t>(from_end(end), -1, count - 1);
     const std::int64_t first =
@@ -207,7 +208,7 @@ inline void split(operation& n) {
   return rows;
 }
 
-/// Returns a slice along one axis.
+/// A slice along one axis.
 struct axis_slice {
   std::size_t axis;
   std::int64_t begin;
@@ -316,7 +317,7 @@ inline void pad(operation& n) {
   n.give(std::move(x));
 }
 
-/// Repeats a tensor to larger extents.
+/// Broadcasts a tensor to larger extents.
 [[nodiscard]] inline tensor expanded(graph_builder& out, const tensor& t, const dims& to) {
   require<data_error>(broadcast(t.extents, to) == to, "a tensor of shape ", words(t.extents),
                       " cannot be repeated to ", words(to));
@@ -331,8 +332,8 @@ inline void pad(operation& n) {
 
 inline void expand(operation& n) {
   dims to = broadcast(n.operand(0).extents, dims_from(n.known_integers(1)));
-  // Added to the graph even if nothing is repeated, as for a single sample: weights belong to the
-  // first layer that uses them.
+  // The operand is added to the graph even if nothing is repeated, as in a batch of one sample,
+  // because weights belong to the first layer that uses them.
   n.give(expanded(n.out, in_graph(n.out, n.x[0]), to));
 }
 

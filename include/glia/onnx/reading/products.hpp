@@ -13,8 +13,8 @@
 // Matrix products.
 namespace glia::onnx::reading {
 
-/// x (rows..., I) in its memory layout, and weights (I, O) whose rows have the same order as its
-/// columns.
+/// The factors of a product: x (rows..., I) in its memory layout, and weights (I, O). The rows of
+/// the weights have the same order as the columns of x.
 struct factors {
   value_id x;
   value_id w;
@@ -35,7 +35,7 @@ struct factors {
   for (const std::size_t place : places) {
     pieces.push_back(x.stored[place]);
   }
-  // The positions in memory of the parts of the file's axis.
+  // For each axis in memory that belongs to the file's axis: its position within the file's axis.
   std::vector<std::size_t> order;
   order.reserve(lying.size() + 1);
   for (const std::size_t place : lying) {
@@ -93,7 +93,7 @@ inline void gemm(operation& n) {
   if (as_bias) {
     require<data_error>(left.extents[1] == b.extents[0], "cannot multiply ", words(a.extents),
                         " by ", words(b.extents));
-    // Before the bias, to keep the order of the parameters.
+    // The weights are used before the bias, to keep the order of the parameters.
     const factors f = factors_of(n.out, left, b);
     const value_id bias = n.out.plain(n.x[2]);
     return n.give(n.out.computed(n.out.call(kernels::dense{}, {f.x, f.w, bias})));

@@ -17,8 +17,8 @@
 // Weights that are stored as integers are read as numbers, followed by a fake_quantize.
 namespace glia::onnx::reading {
 
-/// Returns the scales and zeros of operands 1 and 2: one of each, or one for each index along an
-/// axis.
+/// Returns the scales and zero points in operands 1 and 2: one for the whole tensor, or one for
+/// each index along an axis.
 [[nodiscard]] inline quantized_steps quantized_steps_of(operation& n, element_type type) {
   require<data_error>(
       n.integer("block_size", 0) == 0,
@@ -60,7 +60,8 @@ namespace glia::onnx::reading {
   return {static_cast<std::int32_t>(zero), least, least + 255};
 }
 
-/// Shapes one number for each index along an axis for broadcasting with a tensor of `rank` axes.
+/// Returns a tensor with one number for each index along an axis. It can be broadcast to a tensor
+/// of `rank` axes.
 [[nodiscard]] inline tensor along(const std::vector<double>& all, std::optional<std::size_t> axis,
                                   std::size_t rank) {
   dims extents(axis ? rank : 0, 1);
@@ -70,7 +71,8 @@ namespace glia::onnx::reading {
   return known_tensor(real_numbers(all, extents));
 }
 
-/// Rounds, shifts and bounds numbers, in cases in which fake_quantize cannot be used.
+/// Quantizes by separate nodes that round, shift and bound numbers, if fake_quantize cannot be
+/// used.
 inline void quantize_plainly(operation& n, const quantized_steps& steps) {
   using P = ::onnx::TensorProto;
   require<data_error>(steps.type == P::INT8 || steps.type == P::UINT8 || steps.type == P::INT16 ||

@@ -20,9 +20,9 @@ namespace glia::onnx {
 /// Reads the network of a file for inputs of these shapes, with the layout given by `what`. Throws
 /// `data_error` if glia has no kernels for it or its nodes do not fit together.
 ///
-/// A file that was written for one batch size is read for that size. It is then converted to
-/// another size if it treats the samples independently; otherwise this function throws, except
-/// while a model is planned, which gets the file's size.
+/// If a file was written for one batch size, it is read for this size. Then the graph is converted
+/// to the requested size, if it treats all samples independently. Otherwise this function throws.
+/// Only while a model is planned, it returns the graph for the file's batch size instead.
 [[nodiscard]] read_result read_graph(const model_content& content, const graph_interface& what,
                                      std::span<const shape> shapes, bool training,
                                      bool whole_recurrences, bool planning = false);

@@ -22,7 +22,7 @@ namespace glia::onnx {
 
 namespace detail {
 
-/// Converts a name of the file to a name of a layer, which must not contain separators.
+/// Converts a name in the file to the name of a layer. Names of layers must not contain separators.
 [[nodiscard]] inline std::string layer_name(std::string_view name) {
   std::string result;
   for (const char c : name) {
@@ -37,7 +37,7 @@ namespace detail {
   return result;
 }
 
-/// Returns the common name of all weights of a part: features.0 for features.0.weight and
+/// Returns the common prefix of the names of a part's weights: features.0 for features.0.weight and
 /// features.0.bias. Empty if they have nothing in common.
 [[nodiscard]] inline std::string common_name(const std::vector<graph_weight>& weights,
                                              const graph_part& part) {
@@ -166,8 +166,8 @@ GLIA_INLINE graph_interface interface_of(const model_content& content, bool chan
 
 namespace detail {
 
-/// Reads the network of a file for batches of this size; the other axes are those of `shapes`.
-/// Afterwards, `samples` contains whether it can be converted to other sizes.
+/// Reads the network of a file for batches of `rows` samples. `shapes` gives the other extents of
+/// the inputs. Afterwards, `samples` knows whether the graph can be converted to other batch sizes.
 [[nodiscard]] inline read_result read_for(std::size_t rows, const model_content& content,
                                           const graph_interface& what,
                                           std::span<const shape> shapes, bool training,
@@ -252,8 +252,8 @@ GLIA_INLINE read_result read_graph(const model_content& content, const graph_int
     return detail::read_for(count, content, what, shapes, training, whole_recurrences, samples);
   };
   // The axis of a single sample cannot be distinguished from other axes of extent 1, and layouts
-  // must not depend on the batch. Therefore the file is read for a batch size that few of its axes
-  // have, if possible.
+  // must not depend on the batch. Therefore the file is read, if possible, for a batch size that is
+  // seldom the extent of another axis.
   if (what.rows == 1 || (what.rows == 0 && rows == 1)) {
     constexpr std::size_t several = 11;
     try {

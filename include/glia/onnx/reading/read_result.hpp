@@ -33,8 +33,8 @@ struct graph_weight {
     std::vector<float> all = floats_of(*from);
     return as_it_lies() ? all : in_order(all, split, places);
   }
-  /// Returns the numbers as a mapped block of memory if they are many and another file contains
-  /// them in this layout; otherwise returns nothing.
+  /// Returns the numbers as a mapped block of memory, if the weight is large and another file
+  /// contains it in this layout. Otherwise returns nothing.
   [[nodiscard]] memory_block in_place() const {
     constexpr std::size_t least = 1 << 16;  // bytes; smaller weights are copied
     const tensor_data& data = from->data;
@@ -54,16 +54,16 @@ struct graph_weight {
 struct graph_part {
   std::string operation;  ///< Name of the operator, such as Conv.
   std::string described;  ///< Description, such as Conv 3x3.
-  std::size_t first = 0;  ///< Range of nodes of the graph.
+  std::size_t first = 0;  ///< Index of the first node of this part in the graph.
   std::size_t end = 0;
-  std::vector<std::size_t> weights;  ///< Indices of the weights that this part is the first to use.
+  std::vector<std::size_t> weights;  ///< Indices of the weights that no earlier part uses.
 };
 
-/// An input of a file, as a model uses it.
+/// The description of an input of a file.
 struct graph_input_spec {
   std::string name;
   element_type type = ::onnx::TensorProto::FLOAT;
-  /// Extents of the file without the first axis; an empty extent is not fixed.
+  /// Extents in the file, without the first axis. An extent that the file does not fix is empty.
   std::vector<std::optional<std::size_t>> extents;
   std::vector<std::size_t> order;  ///< Order of the axes of a sample.
   std::size_t rows = 0;            ///< Batch size of the file; 0: any.
@@ -71,7 +71,7 @@ struct graph_input_spec {
   std::optional<shape> sample;
   std::string words;  ///< The shape as text.
 
-  /// Returns whether samples may have this shape.
+  /// Returns whether samples of this shape fit the input.
   [[nodiscard]] bool fits(const shape& s) const {
     bool same = s.rank() == extents.size();
     for (std::size_t i = 0; same && i < s.rank(); ++i) {
@@ -108,7 +108,7 @@ struct read_result {
     const std::string& around = name_of(part);
     return whole.starts_with(around + '.') ? whole.substr(around.size() + 1) : whole;
   }
-  /// Returns the value of an input after a training step.
+  /// Returns the value that an input gets after a training step.
   [[nodiscard]] value_id next_of(value_id input) const {
     for (const graph_input& one : calls.inputs()) {
       if (one.value == input) {

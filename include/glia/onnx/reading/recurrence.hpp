@@ -18,13 +18,13 @@
 #include "glia/onnx/reading/functions.hpp"
 #include "glia/onnx/reading/parts.hpp"
 
-// Recurrent layers. They become one kernel if that supports the node and the device has it;
-// otherwise they are computed step by step.
+// Recurrent layers. A recurrent node becomes one call of the kernel `recurrence`, if this kernel
+// supports the node and the device has the kernel. Otherwise each step becomes separate nodes.
 namespace glia::onnx::reading {
 
 namespace detail {
 
-/// The properties of a recurrent node that both directions share. The parts of an LSTM are in the
+/// The properties of a recurrent node that both directions share. The gates of an LSTM have the
 /// order i, f, g, o in glia and i, o, f, g in the file.
 struct recurrent_node {
   recurrent_cell cell;
@@ -47,7 +47,7 @@ struct recurrent_node {
   return directions == 1 ? all : part(n.out, in_graph(n.out, all), 0, direction, 1);
 }
 
-/// Returns a tensor with G U columns along an axis, its G parts in glia's order.
+/// Brings the G gates of a tensor, with U columns each along an axis, into glia's order.
 [[nodiscard]] inline value_id in_own_order(graph_builder& out, value_id x, std::size_t axis,
                                            const recurrent_node& r) {
   if (r.cell != recurrent_cell::lstm) {
@@ -65,7 +65,7 @@ struct recurrent_node {
       out.arranged(w, graph_builder::places_in(w, {2, 0, 1}), {w.extents[2], r.parts() * r.units});
   return in_own_order(out, plain, 1, r);
 }
-/// Returns a part of a bias (1, 2 G U): that of the inputs or that of the states.
+/// Returns half of a bias (1, 2 G U): the bias of the inputs or the bias of the states.
 [[nodiscard]] inline value_id bias_of(graph_builder& out, const tensor& b, const recurrent_node& r,
                                       bool of_states) {
   const std::size_t all = r.parts() * r.units;
@@ -82,12 +82,12 @@ struct recurrent_activation {
   friend bool operator==(const recurrent_activation&, const recurrent_activation&) = default;
 };
 
-/// Returns the activations with these names. The parameters are given in the order in which
-/// activations need them.
+/// Returns the activations with these names. `alphas` and `betas` contain only the parameters of
+/// activations that need one, in order.
 [[nodiscard]] inline std::vector<recurrent_activation> activations_of(
     const std::vector<std::string>& names, const std::vector<double>& alphas,
     const std::vector<double>& betas) {
-  // Default parameters; -1: the node must give the parameter.
+  // Default parameters. -1: no default, so the node must give the parameter.
   struct known {
     std::string_view name;
     std::optional<double> alpha{};
@@ -173,8 +173,8 @@ struct recurrent_activation {
   return out.apply(unary_map{unary_function::clamp, 0, 1}, out.affine(in, f.alpha, f.beta));
 }
 
-/// The results of one direction: all states (N, T, U), the last state and the memory of an LSTM (N,
-/// U).
+/// The results of one direction: all states (N, T, U), the last state (N, U), and the last memory
+/// of an LSTM (N, U).
 struct recurrent_results {
   value_id all = no_value;
   value_id last = no_value;
@@ -271,7 +271,7 @@ struct recurrent_weights {
   return {out.concat(std::move(given), 1), state.h, state.c};
 }
 
-/// Computes all steps by the kernel, from states of zeros.
+/// Computes all steps by one call of the kernel `recurrence`, starting from states of zeros.
 [[nodiscard]] inline recurrent_results run_at_once(graph_builder& out, const recurrent_node& r,
                                                    const recurrent_weights& w, bool backwards,
                                                    bool training) {
@@ -285,7 +285,7 @@ struct recurrent_weights {
   return {all, end, no_value};
 }
 
-/// Returns the mask of the steps of each sample, for these lengths (N).
+/// Returns the mask (N, T) of the steps, from the length of each sample's sequence (N).
 [[nodiscard]] inline value_id steps_there(operation& n, const recurrent_node& r,
                                           const tensor& lengths) {
   std::vector<double> at;
@@ -387,7 +387,7 @@ void recurrence(operation& n) {
       const tensor both = detail::of_direction(n, 3, d, directions);
       of_inputs = detail::bias_of(n.out, both, r, false);
       w.bias = detail::bias_of(n.out, both, r, true);
-      if (Cell != recurrent_cell::gru) {  // both are added to the same sum
+      if (Cell != recurrent_cell::gru) {  // both biases are added to the same sum
         of_inputs = n.out.add(of_inputs, std::exchange(w.bias, no_value));
       }
     }

@@ -18,7 +18,7 @@ namespace glia::onnx::reading {
 struct reduced_axes {
   std::vector<std::size_t> axes;
   bool keep = true;
-  bool nothing = false;  ///< Whether there are no axes, so that the tensor stays unchanged.
+  bool nothing = false;  ///< True if no axis is reduced: the tensor stays unchanged.
 
   [[nodiscard]] bool has(std::size_t axis) const {
     return std::binary_search(axes.begin(), axes.end(), axis);
@@ -40,7 +40,7 @@ struct reduced_axes {
   return over;
 }
 
-/// Returns the number of elements of x that are reduced to one.
+/// Returns how many elements of x are reduced to one element.
 [[nodiscard]] inline double reduced_count(const tensor& x, const reduced_axes& over) {
   double count = 1;
   for (const std::size_t axis : over.axes) {
@@ -96,8 +96,8 @@ struct reduced_axes {
   return t;
 }
 
-/// Returns the largest elements along axes, which get extent 1. Uses max-pooling with windows of
-/// their extents.
+/// Returns the largest elements along axes, which get extent 1. Uses max-pooling with a window that
+/// covers the axes.
 [[nodiscard]] inline tensor largest(graph_builder& out, const tensor& t, const reduced_axes& over) {
   axis_order order;
   for (std::size_t axis = 0; axis < t.rank(); ++axis) {
@@ -127,7 +127,7 @@ struct reduced_axes {
 inline void give_reduced(operation& n, const tensor& t, const reduced_axes& over) {
   n.give(over.keep ? t : without_axes(n.out, t, over));
 }
-/// Returns whether there are no elements to reduce; then each result is this number.
+/// If x has no elements, sets all results of the reduction to `number` and returns true.
 [[nodiscard]] inline bool gives_for_empty(operation& n, const reduced_axes& over, double number) {
   const tensor& x = n.operand(0);
   if (x.size() > 0 || over.nothing) {
@@ -235,14 +235,14 @@ inline void reduce_product(operation& n) {
   give_reduced(n, x, over);
 }
 
-/// Returns x - m, where m is the largest element along axes, and ln(sum(exp(x - m))) along them.
-/// This avoids overflow.
+/// Contains x - m and ln(sum(exp(x - m))), where m is the largest element along the axes of the
+/// sum. Subtracting m avoids overflow.
 struct shifted_logarithms {
   tensor most;
   tensor shifted;
   tensor sums;
 
-  /// With `finite`, infinite elements are included by their difference from a finite m.
+  /// If `finite` is true, m is limited to finite numbers, so that x - m is not NaN for infinite x.
   shifted_logarithms(graph_builder& out, const tensor& x, const reduced_axes& over,
                      bool finite = false)
       : most(largest(out, x, over)) {

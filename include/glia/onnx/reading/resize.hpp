@@ -31,8 +31,8 @@ struct resized_axis {
   [[nodiscard]] float last_out() const { return static_cast<float>(out) - 1; }
 };
 
-/// Returns the input position of output x, in single precision like ONNX Runtime, since rounding
-/// depends on that.
+/// Returns the input position of output x. It is computed in single precision, as in ONNX Runtime,
+/// because the rounding depends on the precision.
 using position_rule = float (*)(const resized_axis& a, float x);
 using rounding_rule = float (*)(float x);
 
@@ -55,7 +55,7 @@ template <class Rule, std::size_t Count>
        [](axis a, float x) { return a.out > 1 ? (x + 0.5F) / a.scale - 0.5F : 0.0F; }},
       {"half_pixel_symmetric",
        [](axis a, float x) {
-         // Uses the extent before it is rounded down.
+         // Uses the extent of the output before it is rounded down.
          const auto in = static_cast<float>(a.in);
          const float adjustment = static_cast<float>(a.out) / (a.scale * in);
          const float offset = in / 2 * (1 - adjustment);
@@ -85,14 +85,15 @@ template <class Rule, std::size_t Count>
   return rule_of(name, "rounds", rules);
 }
 
-/// The rules for positions of outputs in the input, and for the inputs that contribute.
+/// The options of a resize: how the position of an output in the input is computed, and which
+/// inputs contribute to the output.
 struct resizing {
   std::string mode = "nearest";
   position_rule position = nullptr;
   rounding_rule rounded = nullptr;
   float cubic = -0.75F;
   bool exclude_outside = false;
-  bool smooths = false;  ///< Whether windows are wider if images become smaller (antialiasing).
+  bool smooths = false;  ///< Whether the window grows when an image becomes smaller (antialiasing).
 
   [[nodiscard]] float position_of(const resized_axis& a, std::size_t output) const {
     return position(a, static_cast<float>(output));
@@ -140,7 +141,7 @@ struct resizing {
                                                        : weight_at(how, (place(k) - x) * narrow));
       sum += weights.back();
     }
-    const bool whole = narrow == 1 && !how.exclude_outside;  // and the sum of the weights is 1
+    const bool whole = narrow == 1 && !how.exclude_outside;  // then the sum of the weights is 1
     for (std::size_t k = 0; k < weights.size(); ++k) {
       const auto row = static_cast<std::size_t>(std::clamp(place(k), 0.0F, last));
       matrix[row * a.out + i] += whole ? weights[k] : sum == 0 ? 0 : weights[k] / sum;
@@ -172,7 +173,7 @@ struct resizing {
       const std::size_t times = a.out / a.in;
       tensor y = own;
       y.extents[axis] = y.stored[place] = a.out;
-      // The batch axis is not joined to others if it comes first.
+      // If the batch axis comes first, it is not joined with other axes.
       const std::size_t first = place > 0 ? s[0] : 1;
       const shape rows_of{first, before / first * a.in, 1, after};
       const shape all{first, before / first * a.in, times, after};

@@ -53,7 +53,8 @@ namespace detail {
   return count_before(s, at.axis) * (s[at.axis] / (samples * at.inner));
 }
 
-/// Returns the position of the samples after a reshape; nothing if several axes share them.
+/// Returns the batch axis after a reshape. Returns nothing if the samples are divided between
+/// several axes.
 [[nodiscard]] inline std::optional<sample_axis> after_reshape(const shape& from,
                                                               const sample_axis& at,
                                                               const shape& to,
@@ -73,7 +74,8 @@ namespace detail {
     }
     return std::nullopt;
   }
-  // A single sample may be at any axis between the same elements. Axes of extent 1 come first.
+  // The batch axis of a single sample can be any axis of extent 1 at the same row-major position.
+  // Such axes are preferred.
   std::size_t passed = 0;  // number of axes of extent 1 directly before the samples
   for (std::size_t i = 0; i < at.axis; ++i) {
     passed += from[i] == 1 && count_before(from, i) == outside ? 1 : 0;
@@ -93,7 +95,8 @@ namespace detail {
         alone = sample_axis{i, 1};
       }
     } else if (outside % before == 0 && end % outside == 0 && end >= outside) {
-      // Between two axes, they belong to the first, unless the following axis is split.
+      // If the samples are between two axes, they belong to the first axis, unless the second axis
+      // is split.
       const bool parts = before == outside && to[i] < next;
       if (!joined || (joined->axis < i && parts)) {
         joined = sample_axis{i, end / outside};
@@ -104,8 +107,8 @@ namespace detail {
   return alone ? alone : joined;
 }
 
-/// Returns whether a window covers only one element along the rows, or along the columns, of
-/// images.
+/// Returns whether a window covers only one element along an axis of images: 1 for rows, 2 for
+/// columns.
 [[nodiscard]] inline bool is_single(const window2d& w, std::size_t axis) {
   window2d along = w;
   if (axis == 1) {
@@ -128,8 +131,8 @@ namespace detail {
   return axis == 0 || (axis == 3 && each_channel) || (axis < 3 && is_single(w, axis));
 }
 
-/// Returns whether operand `i` of a kernel has the samples at the same axis as the result, or is
-/// shared.
+/// The relation between the batch axes of a kernel's operands and its result: the same axis, axes
+/// aligned by broadcasting, or another relation.
 enum class axis_rule { other, same, broadcast };
 
 [[nodiscard]] inline axis_rule rule_of(const any_kernel& k) {
@@ -155,8 +158,8 @@ enum class axis_rule { other, same, broadcast };
          (k.as<kernels::recurrence>() != nullptr && i >= 3);
 }
 
-/// For kernels of the rule `same`: returns whether an axis of operand 0, of this shape, may contain
-/// them.
+/// For kernels of the rule `same`: returns whether an axis of operand 0, which has the shape x, can
+/// contain the samples.
 [[nodiscard]] inline bool may_have_samples(const any_kernel& k, const shape& x, std::size_t axis) {
   const bool last = axis + 1 == x.rank();
   if (const auto* const c = k.as<kernels::concat>()) {
@@ -190,8 +193,8 @@ enum class axis_rule { other, same, broadcast };
 
 }  // namespace detail
 
-/// Returns the batch axis of result 0 of a node, given that of operand i. Returns nothing if the
-/// node combines different samples.
+/// Returns the batch axis of result 0 of a node from the batch axis `at` of operand i. Returns
+/// nothing if the node combines different samples.
 [[nodiscard]] inline std::optional<sample_axis> result_axis(const graph& calls,
                                                             const graph_node& node, std::size_t i,
                                                             const sample_axis& at,
@@ -243,7 +246,8 @@ enum class axis_rule { other, same, broadcast };
     const std::size_t matrix = x.rank() - 2;
     const std::size_t turned =
         i == 0 ? (which == transpose::first ? 1 : 0) : (which == transpose::second ? 1 : 0);
-    // The axis of operand 0 that becomes rows, and of operand 1 that becomes columns.
+    // The axis of operand 0 that becomes the rows, or the axis of operand 1 that becomes the
+    // columns.
     const std::size_t own = i == 0 ? matrix + turned : matrix + 1 - turned;
     return at.axis < matrix ? moved_to(at.axis) : moved_to(matrix + i, at.axis == own);
   }

@@ -10,8 +10,9 @@
 
 #include "glia/onnx/reading/reductions.hpp"
 
-// Detects operations that combine different samples of a batch. Kernels tell it, too, but not if
-// the file was written for one sample: operations over an axis of extent 1 often need no kernel.
+// Detects operations that combine different samples of a batch. The kernels of the graph do not
+// always show this: if the file was written for one sample, operations over the batch axis of
+// extent 1 often need no kernel.
 namespace glia::onnx::reading {
 
 /// Returns whether any of the axes from `first` to `end` of an operand contains the samples.
@@ -135,15 +136,16 @@ namespace glia::onnx::reading {
          have_samples(n, 0, 0, rank);
 }
 
-/// Returns the reason why an operation does not support another batch size; empty if it does.
+/// Returns the reason why an operation does not support another batch size. Empty if it supports
+/// every size.
 [[nodiscard]] inline std::string crossing(const operation& n) {
   return n.out.samples.samples > 0 && n.out.samples.reason().empty() && crosses(n)
              ? "combines different samples of a batch"
              : "";
 }
 
-/// Returns the axis of the result that corresponds to an axis of operand x, for operations that
-/// keep axes.
+/// Returns the axis of the result that corresponds to an axis of operand x. Returns nothing if the
+/// operation does not keep the axis.
 [[nodiscard]] inline std::optional<std::size_t> kept_axis(const operation& n, const tensor& x,
                                                           std::size_t axis) {
   const std::string& name = n.node.op_type();
@@ -213,7 +215,7 @@ namespace glia::onnx::reading {
     return true;
   }
   if (name == "Slice" && (i == 1 || i == 2)) {
-    // The axes: those that operand 3 lists, or the first ones.
+    // The extents belong to the axes that operand 3 lists or, without operand 3, to the first axes.
     for (std::size_t k = 0; k < all.size(); ++k) {
       if (all[k] == beyond[k]) {
         continue;

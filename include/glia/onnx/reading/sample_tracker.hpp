@@ -26,18 +26,19 @@ struct resized_graph {
 /// Tracks the batch axis of each value of a graph while the graph is built for some batch size, and
 /// converts the graph to another size.
 ///
-/// This is possible if every node treats the samples independently. Values that are the same for
-/// all samples, such as a class token that a file stores once for each sample of its batch, must
-/// not differ from sample to sample. `reason` tells why it is impossible.
+/// The conversion is possible if every node treats the samples independently. A value that a file
+/// stores once for each sample of its batch, such as a class token, must be the same for all
+/// samples. `reason` tells why the conversion is impossible.
 class sample_tracker {
  public:
-  /// Returns the elements of an input of the graph that is a weight. Empty for other inputs.
+  /// A function that returns the numbers of an input of the graph, if the input is a weight. It
+  /// returns an empty vector for other inputs.
   using numbers_function = function_ref<std::vector<float>(value_id)>;
 
   std::size_t samples = 0;  ///< Batch size of the graph; 0: tracking is off.
   std::string place;        ///< Current node of the file, for messages.
 
-  /// Returns the batch axis of a value; nothing if the value is the same for all samples.
+  /// Returns the batch axis of a value. Returns nothing if the value is the same for all samples.
   [[nodiscard]] std::optional<sample_axis> axis_of(value_id id) const {
     return id < axes_.size() ? axes_[id] : std::nullopt;
   }
@@ -47,16 +48,19 @@ class sample_tracker {
     }
   }
 
-  /// Returns whether a single sample may also be at another axis of this shape.
+  /// Returns whether, in a batch of one sample, another axis of this shape can be the batch axis
+  /// instead.
   [[nodiscard]] bool can_move(const shape& s, const sample_axis& from,
                               const sample_axis& to) const {
     return samples == 1 && s.size() > 0 &&
            detail::count_outside(s, from, 1) == detail::count_outside(s, to, 1);
   }
-  /// Sets the axis of a single sample in a reshaped value, if the shape does not determine it.
+  /// Sets the batch axis of a reshaped value in a batch of one sample, in which the shape does not
+  /// determine the axis.
   void move(value_id id, const sample_axis& to) { set(id, to); }
 
-  /// Returns the reason why the graph cannot be converted to another batch size; empty if it can.
+  /// Returns the reason why the graph cannot be converted to another batch size. Empty if it can be
+  /// converted.
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
   void refuse(const std::string& why) {
     if (reason_.empty()) {
@@ -64,7 +68,7 @@ class sample_tracker {
     }
   }
 
-  /// Processes the node that was added last.
+  /// Updates the batch axes for the node that was added last.
   void add(const graph& calls, numbers_function numbers) {
     if (samples == 0 || !reason_.empty()) {
       return;
@@ -173,8 +177,8 @@ class sample_tracker {
     axes_[id] = at;
   }
 
-  /// Returns the axis of the result that contains the samples of operand i. A single sample may be
-  /// at any axis of extent 1 between the same elements.
+  /// Returns the axis of the result that contains the samples of operand i. In a batch of one
+  /// sample, any axis of extent 1 at the same row-major position can be the batch axis.
   [[nodiscard]] std::optional<sample_axis> first_result(const graph& calls, const graph_node& node,
                                                         std::size_t i,
                                                         const sample_axis& at) const {
@@ -189,7 +193,8 @@ class sample_tracker {
     return found;
   }
 
-  /// The statistics that a normalization returns in addition to its result: one for each row.
+  /// Sets the batch axis of the statistics that a normalization returns, which have one number for
+  /// each row.
   void set_statistics(const graph& calls, const graph_node& node, const sample_axis& at) {
     const auto* const k = node.kernel.as<kernels::normalize>();
     if (k == nullptr || k->kind != normalization::layer) {
@@ -316,7 +321,7 @@ class sample_tracker {
     if (is_broadcast && s[at.axis] == samples) {
       return samples == 1 ? now : call(kernels::slice{at.axis, 0, 1}, now);
     }
-    // Repeats the part of one sample for each sample.
+    // Takes the part that belongs to one sample, and repeats it for all samples.
     const std::size_t outside = detail::count_outside(s, at, samples);
     const std::size_t each = s.size() / outside / samples;
     value_id one = call(kernels::reshape{shape{outside, samples, each}}, now);
@@ -327,7 +332,7 @@ class sample_tracker {
 
   std::vector<std::optional<sample_axis>> axes_;  // one for each value
   std::vector<std::size_t> makers_;               // one for each value
-  // For each node, one for each operand.
+  // For each node: one axis for each operand.
   std::vector<std::vector<std::optional<sample_axis>>> changes_;
   std::map<std::tuple<value_id, std::size_t, std::size_t>, bool> repeated_;
   std::string reason_;

@@ -17,7 +17,7 @@
 // Operations that change the arrangement of axes. Most of them add no nodes.
 namespace glia::onnx::reading {
 
-/// Returns a tensor whose numbers are a value of the graph.
+/// Returns a tensor as a value of the graph. Adds known numbers and weights to the graph.
 [[nodiscard]] inline tensor in_graph(graph_builder& out, const tensor& t) {
   return t.computed() ? t : out.computed(out.plain(t), t.type);
 }
@@ -38,7 +38,8 @@ namespace glia::onnx::reading {
   return t;
 }
 
-/// Returns a tensor in which the axis of a single sample is not joined to others in memory.
+/// For a batch of one sample: returns a tensor in which the batch axis is not joined with other
+/// axes in memory.
 [[nodiscard]] inline tensor with_own_sample(graph_builder& out, tensor t) {
   const auto at = t.computed() ? out.samples.axis_of(t.id) : std::nullopt;
   if (out.samples.samples != 1 || !at || t.stored[at->axis] <= 1) {
@@ -72,7 +73,8 @@ namespace glia::onnx::reading {
   return t;
 }
 
-/// Reshapes a tensor without changing its order in memory, if possible; some axes are split.
+/// Reshapes a tensor without changing the order of its elements in memory, by splitting axes.
+/// Returns nothing if that is impossible.
 [[nodiscard]] inline std::optional<tensor> regrouped(graph_builder& out, const tensor& given,
                                                      const dims& to) {
   const tensor t = with_own_sample(out, given);
@@ -94,7 +96,7 @@ namespace glia::onnx::reading {
     ++at;
     rest = at < places.size() ? t.stored[places[at]] : 1;
   };
-  // Among axes of extent 1, that of a single sample must not be joined to the following axis.
+  // In a batch of one sample, the batch axis must not be joined with the axis after it.
   std::size_t single = t.stored.size();
   if (t.computed() && out.samples.samples == 1) {
     if (const auto samples = out.samples.axis_of(t.id)) {
@@ -135,8 +137,9 @@ namespace glia::onnx::reading {
         next();
       }
     }
-    // Between two axes, it belongs to the first, as in (T, N, C) to (T * N, C), unless the
-    // following axis is split: (T, N, C) becomes (T, N * heads, C / heads).
+    // A batch axis between two axes is joined with the first, as in (T, N, C) to (T * N, C). If the
+    // second axis is split, the batch axis is joined with its first part: (T, N, C) becomes (T, N *
+    // heads, C / heads).
     const bool between = axis + 1 < to.size() && to[axis + 1] != 1 && at + 1 < places.size();
     if (is_single_sample(at) && between && to[axis + 1] >= t.stored[places[at + 1]] &&
         pieces[places[at]].empty()) {
@@ -155,7 +158,7 @@ namespace glia::onnx::reading {
   if (place_of.size() > shape::max_rank) {
     return std::nullopt;
   }
-  // The pieces stay at the position of their axis.
+  // The pieces of an axis stay at the position of the axis.
   std::vector<std::size_t> first(pieces.size(), 0);
   dims stored;
   for (std::size_t place = 0; place < pieces.size(); ++place) {
@@ -271,7 +274,7 @@ inline void squeeze(operation& n) {
   if (x.known != nullptr || x.from != nullptr) {
     return n.give(reshaped(n.out, x, to));
   }
-  // Removes these axes in memory, whatever the extents of the others are.
+  // Removes these axes in memory. The other axes stay, whatever their extents are.
   constexpr auto nowhere = static_cast<std::size_t>(-1);
   shape stored;
   std::vector<std::size_t> now(x.stored.size(), 0);
@@ -342,7 +345,7 @@ inline void transpose(operation& n) {
 
 inline void identity(operation& n) { n.give(n.operand(0)); }
 
-/// Rounds to a format with fewer digits, by integer multiples of its step.
+/// Rounds to a format with fewer digits: to an integer multiple of the format's step size.
 inline value_id nearest_of(graph_builder& out, value_id x, const number_format& format) {
   const value_id size = out.apply(unary_function::abs, x);
   // The largest power of 2 up to x, found by bisection of its exponent.
@@ -366,7 +369,7 @@ inline value_id nearest_of(graph_builder& out, value_id x, const number_format& 
   return out.call(kernels::select{}, {fits, near, out.scaled(x, infinity)});
 }
 
-/// Wraps integers to a type of 8 or 16 bits, which drops higher bits.
+/// Wraps integers to a type of 8 or 16 bits: drops the higher bits.
 inline value_id held_as(graph_builder& out, value_id x, element_type type) {
   using P = ::onnx::TensorProto;
   const bool bytes = type == P::INT8 || type == P::UINT8;

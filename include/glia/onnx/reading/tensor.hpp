@@ -14,8 +14,8 @@
 
 namespace glia::onnx {
 
-/// The meaning of quantized integers q: (q - zero) * scale, with one scale and zero, or one for
-/// each index along an axis.
+/// The meaning of quantized integers q: they represent (q - zero) * scale. There is one scale and
+/// zero for the whole tensor, or one for each index along an axis.
 struct quantized_steps {
   std::vector<double> scales;
   std::vector<double> zeros;
@@ -77,9 +77,9 @@ struct weight {
 using axis_layout = std::vector<std::vector<std::size_t>>;
 
 /// A tensor of the file. Its axes may have another order in memory: an image that is (N, C, H, W)
-/// in the file is (N, H, W, C) in memory, and so may be one of shape (N, C H W). Therefore
-/// permuting, joining and splitting axes adds no nodes to the graph, until a node needs them in
-/// another order.
+/// in the file is (N, H, W, C) in memory. An image that the file flattens to (N, C H W) can have
+/// the same order in memory. Therefore, operators that permute, join or split axes add no nodes to
+/// the graph until a node needs another order.
 ///
 /// By default there is no tensor, as for an omitted operand.
 struct tensor {
@@ -90,8 +90,8 @@ struct tensor {
   /// Value of `known` for a batch with one more sample, if it differs.
   std::shared_ptr<const numbers> beyond{};
   const weight* from = nullptr;  ///< Weight, possibly with permuted axes; null for other tensors.
-  value_id id = no_value;        ///< Value of the graph, if it is computed.
-  dims stored{};                 ///< Extents in memory, unless it is known.
+  value_id id = no_value;        ///< Value of the graph, if the tensor is computed.
+  dims stored{};                 ///< Extents in memory; empty if `known` is set.
   axis_layout axes{};
 
   [[nodiscard]] explicit operator bool() const noexcept {

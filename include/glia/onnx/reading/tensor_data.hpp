@@ -16,8 +16,8 @@
 
 namespace glia::onnx {
 
-/// The elements of a tensor of a file, at their original place: in the message, in one of two
-/// formats, or in another file.
+/// A reference to the elements of a tensor: in the message, which has two formats for elements, or
+/// in another file.
 struct tensor_data {
   const ::onnx::TensorProto* message = nullptr;
   /// Bytes of the tensor, if they are in another file.
@@ -76,7 +76,7 @@ template <class T>
   return std::bit_cast<float>(std::uint32_t{bits} << 16U);
 }
 
-/// Calls put(number) with the element at an address.
+/// Calls put(number) with the element at the address `at`.
 template <class Put>
 void read_raw(element_type type, const std::byte* at, const Put& put) {
   using P = ::onnx::TensorProto;
@@ -110,8 +110,8 @@ void read_raw(element_type type, const std::byte* at, const Put& put) {
   }
 }
 
-/// Throws `data_error` if a tensor has an unsupported type or the wrong number of elements for its
-/// shape.
+/// Throws `data_error` if a tensor has an unsupported type, or if the number of its elements does
+/// not fit its shape.
 inline void require_whole(const tensor_data& data) {
   const ::onnx::TensorProto& m = *data.message;
   using P = ::onnx::TensorProto;

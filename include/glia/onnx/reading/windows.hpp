@@ -17,12 +17,12 @@
 // (N, C, W) are treated as images with one row.
 namespace glia::onnx::reading {
 
-/// Images with two axes of positions, of which the first may have been inserted.
+/// Images with two spatial axes. Sequences become images with one row.
 struct images {
   value_id x;  ///< Images (N, H, W, C).
   bool one_row;
 };
-/// Converts (N, C, H, W) or (N, C, W).
+/// Converts a tensor (N, C, H, W) or (N, C, W) to images.
 [[nodiscard]] inline images images_of(graph_builder& out, const tensor& x) {
   if (x.rank() == 4) {
     return {out.stored_as(x, {0, 2, 3, 1}), false};
@@ -30,7 +30,7 @@ struct images {
   const value_id steps = out.stored_as(x, {0, 2, 1});
   return {out.reshape(steps, shape_of({x.extents[0], 1, x.extents[2], x.extents[1]})), true};
 }
-/// Converts images to the axes of the file.
+/// Converts images to a tensor with the axes of the file.
 [[nodiscard]] inline tensor from_images(graph_builder& out, value_id y, bool one_row) {
   if (!one_row) {
     return out.computed(y, {0, 2, 3, 1});
@@ -59,8 +59,8 @@ struct windows {
   }
 };
 
-/// Returns the windows of a node over images (N, C, H, W) or (N, C, W). `size` is used if the
-/// attributes do not contain it.
+/// Returns the windows of a node over images (N, C, H, W) or (N, C, W). `size` is the window size
+/// if the attributes do not contain it.
 [[nodiscard]] inline windows windows_of(const operation& n, const tensor& x, const dims& size) {
   const std::size_t axes = x.rank() - 2;
   require<data_error>(size.size() == axes, "has a window with ", size.size(),
@@ -104,8 +104,8 @@ struct windows {
 }
 
 /// Converts weights (O, C / groups, H, W) or (O, C / groups, W) to glia's layout, (H, W, C /
-/// groups, O). Those of a transposed convolution become those of the convolution of which it is the
-/// gradient.
+/// groups, O). A transposed convolution is the gradient of a convolution; its weights become the
+/// weights of this convolution.
 [[nodiscard]] inline value_id convolution_weights(graph_builder& out, const tensor& w) {
   if (w.rank() == 4) {
     return out.stored_as(w, {2, 3, 1, 0});
@@ -114,7 +114,7 @@ struct windows {
   return out.reshape(one, shape_of({1, w.extents[2], w.extents[1], w.extents[0]}));
 }
 
-/// Throws `data_error` unless images and weights have one or two axes of positions.
+/// Throws `data_error` unless images and weights have the same number of spatial axes, one or two.
 inline void require_alike(const tensor& x, const tensor& w) {
   require<data_error>(
       w.rank() == x.rank() && (w.rank() == 3 || w.rank() == 4),
@@ -168,8 +168,8 @@ inline void transposed_convolution(operation& n) {
       const std::size_t cut = whole - std::min(whole, extent);
       require<data_error>(extent < whole + a.stride, "has ", extent,
                           " output positions, but its windows reach only ", whole);
-      // According to opset 11: the formula in the text of opset 1 is the other way round, and no
-      // runtime follows it.
+      // This follows opset 11. The text of opset 1 has the opposite formula, but no runtime follows
+      // it.
       const bool less_before = automatic == "SAME_UPPER";
       a.before = less_before ? cut / 2 : cut - cut / 2;
       a.after = cut - a.before;
@@ -178,7 +178,8 @@ inline void transposed_convolution(operation& n) {
                           " output positions");
       extent = whole - a.before - a.after;
     }
-    // The convolution of which this is the gradient must end at the last element of x.
+    // This node is the gradient of a convolution over the image. The last position of this
+    // convolution must be the last element of x.
     image[2 - axes + i] = extent;
   }
   const images in = images_of(n.out, x);
@@ -199,7 +200,7 @@ inline void transposed_convolution(operation& n) {
   n.give(from_images(n.out, y, in.one_row));
 }
 
-/// If rounding up the number of steps makes windows exceed the input, adds the necessary padding.
+/// Rounds the number of steps up. If the last window then exceeds the input, adds padding.
 inline void round_up(windows& all, const tensor& x) {
   const auto more = [](window_axis& w, std::size_t extent) {
     const std::size_t whole = extent + w.before + w.after;
@@ -247,7 +248,8 @@ inline void average_pool(operation& n) {
   }
   images in = images_of(n.out, x);
   if (n.integer("count_include_pad", 0) != 0) {
-    // Explicit zeros count, but not those added by rounding up.
+    // Padding that the file states counts in the mean. Padding that was added by rounding up does
+    // not.
     for (const std::size_t axis : {1U, 2U}) {
       window_axis& w = axis == 1 ? all.rows : all.columns;
       const window_axis& said = axis == 1 ? given.rows : given.columns;
