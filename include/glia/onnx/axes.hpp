@@ -16,7 +16,7 @@ using axis_order = std::vector<std::size_t>;
   return order;
 }
 
-/// Returns the distance between neighboring elements along each axis.
+/// Returns the distance in memory between neighboring elements along each axis, in elements.
 [[nodiscard]] inline std::vector<std::size_t> steps_of(const std::vector<std::size_t>& extents) {
   std::vector<std::size_t> steps(extents.size(), 1);
   for (std::size_t i = extents.size(); i-- > 1;) {
@@ -25,7 +25,7 @@ using axis_order = std::vector<std::size_t>;
   return steps;
 }
 
-/// Returns the index along an axis of element i.
+/// Returns the index of element i along an axis.
 [[nodiscard]] inline std::size_t index_along(std::size_t axis,
                                              const std::vector<std::size_t>& extents,
                                              std::size_t i) {
@@ -35,7 +35,8 @@ using axis_order = std::vector<std::size_t>;
   return i % extents[axis];
 }
 
-/// Advances to the next position; after the last one, to the first.
+/// Advances `place` to the next position in row-major order. The position after the last one is the
+/// first.
 inline void advance(std::vector<std::size_t>& place, const std::vector<std::size_t>& extents) {
   for (std::size_t i = place.size(); i-- > 0 && ++place[i] == extents[i];) {
     place[i] = 0;

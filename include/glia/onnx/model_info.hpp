@@ -19,7 +19,7 @@
 
 namespace glia {
 
-/// Properties of a network that an application needs and an ONNX file has no fields for. They are
+/// Properties of a network that an application needs, but for which ONNX has no fields. They are
 /// stored in the file's metadata, as texts under the keys below. Empty members and defaults are not
 /// written.
 struct model_info {

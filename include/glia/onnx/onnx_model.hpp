@@ -27,9 +27,9 @@ struct onnx_model_options {
   /// Whether images (inputs and outputs with four axes) are (N, H, W, C), as everywhere else in
   /// glia. If false, images stay (N, C, H, W), as in the file.
   bool channels_last = false;
-  /// Names of the tensors in the file to return as outputs; empty: the file's outputs. The name of
-  /// an inner tensor gives features for other layers. Images between convolutions are
-  /// (N, C, H, W), also in a file that glia wrote, whose inputs are (N, H, W, C).
+  /// Names of the tensors in the file to return as outputs; empty: the file's outputs. An inner
+  /// tensor can be the input of your own layers. Images between convolutions are (N, C, H, W), also
+  /// in a file that glia wrote, whose inputs are (N, H, W, C).
   std::vector<std::string> outputs{};
 };
 
@@ -40,7 +40,7 @@ struct onnx_model_options {
 ///     const auto y = net.predict(x);
 ///
 /// The model can be summarized, prepared and trained further, on any device. It can be combined
-/// with other layers, for example as a frozen feature extractor. Its parameters have the names of
+/// with other layers, for example as a frozen feature extractor. Its parameters have the names in
 /// the file. Convolution kernels are converted to glia's axis order when they are read.
 ///
 /// Training changes the weights of products, convolutions, normalizations and similar operators,
@@ -49,14 +49,15 @@ struct onnx_model_options {
 ///
 /// A sample has the shape of the file's input without its first axis. If the file fixes the batch
 /// size, but treats all samples independently, glia accepts any batch size. Otherwise it accepts
-/// only the file's batch size, and `data_error` names the node that prevents others. A model with
-/// several inputs takes them as rows that contain one input after the other, like `inputs`. It
-/// returns several outputs like `outputs`.
+/// only the file's batch size. For another size it throws a `data_error`, which names the node that
+/// prevents this size. If the file has several inputs, a sample is one row that contains one input
+/// after the other, as for the layer `inputs`. Several outputs are concatenated, as by the layer
+/// `outputs`.
 ///
-/// Supports opsets 7 to 21, and most of the older ones. Throws `data_error`, which names the file,
-/// if the file cannot be read or is damaged, if it contains operators that glia does not support
-/// (with their names), or if its nodes do not fit together. Reading takes about 100 MB of memory in
-/// addition to the weights.
+/// Supports opsets 7 to 21, and most operators of older opsets. Throws `data_error`, with the
+/// file's name, if the file cannot be read or is damaged, or if its nodes do not fit together. If
+/// the file contains operators that glia does not support, the `data_error` names them. Reading
+/// takes about 100 MB of memory in addition to the weights.
 ///
 /// Weights in a separate data file are mapped, not copied, if they are floats in glia's layout and
 /// the device uses host memory. Training copies the pages that it changes. Do not overwrite a data
@@ -74,8 +75,8 @@ class onnx_model {
     });
   }
 
-  /// Returns the shape of a sample. Throws `value_error` if the file does not fix all extents; then
-  /// give the shape to the model: model{onnx_model{...}, {28, 28, 1}}.
+  /// Returns the shape of a sample. Throws `value_error` if the file does not fix all extents. In
+  /// this case, pass the shape to the model: model{onnx_model{...}, {28, 28, 1}}.
   [[nodiscard]] shape sample_shape() const {
     if (what_.inputs.size() == 1) {
       const onnx::graph_input_spec& only = what_.inputs[0];
@@ -132,8 +133,8 @@ class onnx_model {
   onnx::graph_interface what_;
 };
 
-/// A node of the file as a layer. Summaries and profiles show it, and the node's weights belong to
-/// it.
+/// A node of the file as a layer. Summaries and profiles show this layer, and the node's weights
+/// belong to it.
 template <backend B>
 struct onnx_model::layer_of_part {
   layer_of_part(const onnx_model& of, const onnx::read_result& read,
@@ -174,7 +175,7 @@ struct onnx_model::layer_of_part {
 
  private:
   /// Runs a node. A running statistic is replaced as soon as its new value has been computed,
-  /// because only one can be open at a time.
+  /// because only one statistic can be open for writing at a time.
   void run(scope<B>& s, const variable<B>& x, const graph_node& node) const {
     for (const value_id operand : node.operands) {
       if (operand == no_value || values.is_real(operand)) {

@@ -48,8 +48,9 @@ inline void quantize(graph& g, const quantization& how) {
   passes::quantize_products(g, fixed_values(g, {0}), how);
 }
 
-/// Returns the name of a constant that was computed from parameters: the parameter's name if it was
-/// only reshaped, sliced or scaled, else a name made from its layer.
+/// Returns the name of a constant that was computed from parameters. It is the name of the
+/// parameter if the parameter was only reshaped, sliced or scaled. Otherwise it is a name made from
+/// the layer.
 [[nodiscard]] inline std::string folded_name(const graph& once, const graph_uses& uses,
                                              value_id id) {
   value_id from = id;
@@ -91,8 +92,8 @@ template <backend B>
     detail::quantize(second.recorded(), options.quantization);
   }
   require_same_numbers(first.recorded(), second.recorded());
-  // A value that is the same for all samples, but as long as their batch, cannot be a constant of
-  // the file.
+  // A value that is the same for all samples, but has the extent of the batch, cannot be a constant
+  // of the file.
   std::vector<bool> fixed;
   for (value_id id = 0;
        id < std::min(first.recorded().value_count(), second.recorded().value_count()); ++id) {
@@ -153,8 +154,8 @@ namespace glia {
 /// other programs run. The file contains the inference graph, for batches of any size.
 ///
 /// Inputs and outputs are as in glia, so images are (N, H, W, C). The weights have the names of the
-/// parameters, the operators those of the layers. Link `glia::onnx`, which needs the ONNX project's
-/// library.
+/// parameters, and the operators have the names of the layers. Link `glia::onnx`, which needs the
+/// ONNX project's library.
 ///
 /// Throws `value_error`, with the layer's name, if a layer has no counterpart in ONNX or its output
 /// depends on the batch size. Throws `data_error`, with the file's name, if the file cannot be

@@ -11,7 +11,7 @@
 
 namespace glia::onnx {
 
-/// Returns the position of an axis in the file.
+/// Returns the index that glia's axis `axis` has in the file.
 [[nodiscard]] inline std::int64_t file_axis(const value& x, std::size_t axis) {
   return std::find(x.order.begin(), x.order.end(), axis) - x.order.begin();
 }

@@ -13,8 +13,8 @@
 
 namespace glia::onnx {
 
-/// The inference form of a batch normalization: x factor + shift, with the factor gamma /
-/// sqrt(variance + epsilon) and the shift beta - mean factor.
+/// The inference form of a batch normalization: x * factor + shift, with factor = gamma /
+/// sqrt(variance + epsilon) and shift = beta - mean * factor.
 struct batch_normalization {
   value_id x = no_value;
   value_id gamma = no_value;  ///< Factor of each channel; no_value: 1.
@@ -28,7 +28,7 @@ struct batch_normalization {
 class batch_normalizations {
  public:
   std::map<std::size_t, batch_normalization> of;
-  std::vector<bool> absorbed;  ///< Nodes without another use.
+  std::vector<bool> absorbed;  ///< Nodes that only these normalizations use.
 
   /// `once` computes the values of `each` that depend only on parameters.
   batch_normalizations(const graph& once, const graph& each)
@@ -56,15 +56,16 @@ class batch_normalizations {
   }
 
  private:
-  /// Returns operand i of the node that computes a value, if it has this function; otherwise no
-  /// value.
+  /// Returns operand i of the node that computes the value `id`, if the node computes this
+  /// function. Otherwise returns `no_value`.
   [[nodiscard]] static value_id operand(const graph& g, const graph_uses& uses, value_id id,
                                         binary_function function, std::size_t i) {
     const auto* const k = uses.made_by<kernels::binary>(id);
     return k != nullptr && k->function == function ? g.nodes()[uses.maker(id)].operands[i]
                                                    : no_value;
   }
-  /// Returns the operand of a map in `once`, if it is this map.
+  /// If a node of `once` computes `id` by this unary function, sets `map` and returns the operand
+  /// of the node. Otherwise returns `no_value`.
   [[nodiscard]] value_id mapped(value_id id, unary_function function, unary_map& map) const {
     const auto* const k = made_once_.made_by<kernels::unary>(id);
     if (k == nullptr || k->map.function != function) {
@@ -115,8 +116,8 @@ class batch_normalizations {
   graph_uses made_each_;
 };
 
-/// Writes batch normalization of x (N, ..., C), whose channels are axis 1 in the file. The other
-/// operands have C numbers; gamma is omitted if it is 1.
+/// Writes batch normalization of x (N, ..., C). The channels are axis 1 in the file. The other
+/// operands have C numbers. gamma is `no_value` if all its numbers are 1.
 [[nodiscard]] inline values lower_batch_normalization(const lowering& l,
                                                       const batch_normalization& of,
                                                       const std::vector<value>& all) {

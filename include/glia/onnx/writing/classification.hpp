@@ -87,7 +87,7 @@ namespace glia::onnx {
   return {l.result(w.call("Add", {scaled, w.use(l.x[2])})), value{}, value{}};
 }
 
-/// Integers have 64 bits in the file.
+/// Writes the conversion of numbers to 64-bit integers. A number that is no index becomes -1.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::to_index&) {
   writer& w = l.out;
   const std::string x = w.use(l.x[0]);
@@ -121,7 +121,7 @@ namespace glia::onnx {
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::one_hot& k) {
   writer& w = l.out;
-  // The operator interprets negative numbers as counted from the end.
+  // OneHot would count negative numbers from the end, so they are replaced first.
   const std::string at = w.use(w.plain(l.x[0]));
   const auto count = static_cast<std::int64_t>(k.count);
   const std::string below = w.call("Less", {at, w.whole({0}, false)});

@@ -13,10 +13,10 @@ struct constant {
   std::string name;
   glia::shape shape;
   std::vector<float> numbers;
-  bool weights = true;  ///< Whether values are weights; if false, untrained constants.
+  bool weights = true;  ///< True for weights, false for untrained constants.
 
-  /// Scales, one for each index of the last axis, if the numbers are integer multiples of them.
-  /// They are then stored as bytes in this range.
+  /// One scale for each index of the last axis, if the numbers are integer multiples of the scales.
+  /// The numbers are then stored as bytes in `range`.
   std::vector<float> scales{};
   byte_range range = signed_bytes;
 };

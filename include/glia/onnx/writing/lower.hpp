@@ -23,8 +23,8 @@ using inferring_kernels =
                 kernels::avg_pool2d, kernels::normalize, kernels::softmax, kernels::one_hot,
                 kernels::fake_quantize>;
 
-/// Writes the operators of a kernel. Throws `value_error`, with the kernel's name, if there are
-/// none.
+/// Writes the operators of a kernel. Throws `value_error`, with the kernel's name, if the kernel
+/// has no counterpart in ONNX.
 [[nodiscard]] inline values lower_any(const lowering& l, const any_kernel& kernel) {
   values results;
   const bool known =

@@ -18,7 +18,7 @@ namespace glia::onnx {
 
 namespace detail {
 
-/// Returns a matrix, or each of a batch, with its last two axes transposed if requested.
+/// Returns a matrix or a batch of matrices. If `turned` is true, the last two axes are swapped.
 [[nodiscard]] inline std::string factor(const lowering& l, const value& x, bool turned) {
   axis_order order = plain_order(x.rank());
   if (turned) {
@@ -31,8 +31,8 @@ namespace detail {
                                          factor(l, l.x[1], which == transpose::second)}))};
 }
 
-/// Returns weights of bytes (1, 1, I, O) as a matrix: other programs expect them directly before
-/// the product.
+/// Returns 8-bit weights (1, 1, I, O) as a matrix. Other programs expect the weights directly
+/// before the product, without a reshape between them.
 [[nodiscard]] inline std::string quantized_matrix(const lowering& l, const value& w) {
   constant matrix = *w.known;
   matrix.shape = {matrix.shape[2], matrix.shape[3]};
@@ -71,7 +71,7 @@ inline void set_window(::onnx::NodeProto& made, const window2d& w, bool dilated 
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d& k) {
-  // For single pixels, this is a product, whatever the order of the other axes.
+  // A convolution with a 1x1 kernel is a matrix product.
   if (k.window == window2d{} && k.groups == 1 && l.x[0].order == plain_order(4) &&
       l.x[1].known != nullptr) {
     const extents& s = l.x[1].shape;
@@ -98,8 +98,8 @@ inline void set_window(::onnx::NodeProto& made, const window2d& w, bool dilated 
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d_input_gradient& k) {
-  // In w (height, width, C / groups, O), O are the input channels of the operator, and C its output
-  // channels.
+  // In w (height, width, C / groups, O), O is the number of input channels of the operator, and C
+  // is the number of its output channels.
   const names operands{l.out.use(l.out.arranged(l.x[0], channels_first())),
                        l.out.use(l.out.arranged(l.x[1], {3, 2, 0, 1}))};
   const window2d& w = k.window;

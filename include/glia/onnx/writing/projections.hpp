@@ -16,7 +16,7 @@
 namespace glia::onnx::detail {
 
 /// The computation of the first operand of a recurrence: reshape(conv2d(reshape(steps), w, bias)).
-/// For a quantized product, fake_quantize is between the inner two.
+/// For a quantized product, fake_quantize is between the inner reshape and the convolution.
 struct projected {
   std::size_t first;   ///< Index of the node that reshapes the steps.
   std::size_t second;  ///< Index of the product.
@@ -83,7 +83,7 @@ struct projections {
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> pairs;
   /// Other pairs of a forward and a backward recurrence over the same steps, by the first node.
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> directions;
-  std::vector<bool> absorbed;  ///< Nodes without another use.
+  std::vector<bool> absorbed;  ///< Nodes that only these recurrences use.
 
   explicit projections(const graph& g) : absorbed(g.nodes().size(), false) {
     const graph_uses uses(g);

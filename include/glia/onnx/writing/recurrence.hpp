@@ -15,8 +15,8 @@
 
 namespace glia::onnx {
 
-/// The operands of a recurrent layer: steps (N, T, I), their weights (I, G U) and those of the
-/// states (U, G U), and an optional bias (G U) for each of them.
+/// The operands of a recurrent layer with G gates: steps (N, T, I), weights of the steps (I, G U),
+/// weights of the states (U, G U), and an optional bias (G U) for each of the two weights.
 struct recurrent_layer {
   kernels::recurrence kernel;
   value steps;
@@ -28,8 +28,8 @@ struct recurrent_layer {
 
 namespace detail {
 
-/// Converts weights (rows, G U) to ONNX's layout, (1, G U, rows), with the parts of U columns in
-/// this order.
+/// Converts weights (rows, G U) to ONNX's layout, (1, G U, rows). `order` is the order of the G
+/// gates, which have U columns each.
 [[nodiscard]] inline std::vector<float> gates(const std::vector<float>& all, std::size_t units,
                                               const std::vector<std::size_t>& order) {
   const std::size_t columns = order.size() * units;
@@ -46,13 +46,13 @@ namespace detail {
   return result;
 }
 
-/// Returns the weights of one direction as operands of the node after its steps.
+/// Returns the weights of one direction, as the operands that follow the steps.
 [[nodiscard]] inline names weights_of(const lowering& l, const recurrent_layer& of, bool bias) {
   for (const value* one : {&of.weights, &of.bias, &of.recurrent, &of.recurrent_bias}) {
     require<value_error>(!*one || one->known != nullptr, "onnx: the weights of the layer '",
                          l.place, "' depend on the input, which ONNX does not support");
   }
-  // The parts of an LSTM are in the order i, f, g, o in glia and i, o, f, g in ONNX.
+  // The gates of an LSTM have the order i, f, g, o in glia and i, o, f, g in ONNX.
   const std::vector<std::size_t> order =
       of.kernel.cell == recurrent_cell::simple ? std::vector<std::size_t>{0}
       : of.kernel.cell == recurrent_cell::gru  ? std::vector<std::size_t>{0, 1, 2}
@@ -116,8 +116,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Writes a recurrent layer, (N, T, U), or a forward and a backward one over the same steps, with
-/// their results concatenated, (N, T, 2 U).
+/// Writes a recurrent layer, with the result (N, T, U). For a forward and a backward layer over the
+/// same steps, writes one node, with the concatenated results (N, T, 2 U).
 [[nodiscard]] inline values lower_recurrence(const lowering& l,
                                              std::span<const recurrent_layer> directions) {
   writer& w = l.out;
@@ -134,8 +134,8 @@ namespace detail {
   return {l.result(w.call("Reshape", {samples_first, w.reshape_tensor(l.results[0])}))};
 }
 
-/// Writes a forward and a backward layer over the same steps, (N, T, U) each, as one node, since
-/// OpenVINO computes wrong results for two.
+/// Writes a forward and a backward layer over the same steps as one node, because OpenVINO computes
+/// wrong results for two nodes. Returns two results (N, T, U).
 [[nodiscard]] inline std::array<value, 2> lower_directions(
     const lowering& l, std::span<const recurrent_layer> directions) {
   writer& w = l.out;

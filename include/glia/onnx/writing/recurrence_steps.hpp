@@ -47,7 +47,7 @@ class step_writer {
   }
 
  private:
-  /// Returns `count` columns of axis 1 from one on.
+  /// Returns `count` columns of axis 1, from column `begin` on.
   [[nodiscard]] std::string columns(const std::string& x, std::int64_t begin, std::int64_t count) {
     return out_->call("Slice",
                       {x, out_->whole({begin}), out_->whole({begin + count}), out_->whole({1})});
@@ -55,7 +55,7 @@ class step_writer {
   [[nodiscard]] std::string at_step(const std::string& x, std::size_t t) {
     return out_->call("Squeeze", {columns(x, static_cast<std::int64_t>(t), 1), out_->whole({1})});
   }
-  /// Returns a part of U columns by its number.
+  /// Returns the U columns of gate `number`.
   [[nodiscard]] std::string part(const std::string& x, std::int64_t number) {
     return columns(x, number * units_, units_);
   }
@@ -102,8 +102,8 @@ class step_writer {
 
 }  // namespace detail
 
-/// Writes a recurrent layer that skips masked steps, which ONNX's operators cannot do, step by
-/// step.
+/// Writes a recurrent layer that skips masked steps, with separate nodes for each step. ONNX's
+/// recurrent operators cannot skip steps.
 [[nodiscard]] inline values lower_steps(const lowering& l, const kernels::recurrence& k) {
   return {l.result(detail::step_writer(l, k).states()), value{}};
 }

@@ -12,13 +12,13 @@
 
 namespace glia::onnx {
 
-/// Throws `value_error` if two recordings of a model, for 2 and for 3 samples, use different
-/// numbers, which then depend on the batch size.
+/// Compares two recordings of a model, for 2 and for 3 samples. Throws `value_error` if a number in
+/// them differs, because it then depends on the batch size.
 void require_same_numbers(const graph& two, const graph& three);
 
-/// Writes the computation of two recordings of a model, for 2 and for 3 samples. Extents that
-/// differ are proportional to the batch size. `known` are the constants after the first input, in
-/// the order of the inputs, which `once` computes from the parameters.
+/// Writes a model, given as its recordings for 2 and for 3 samples. Extents that differ between the
+/// two are proportional to the batch size. `known` contains the values of all inputs after the
+/// first one, in their order. `once` computes these values from the parameters.
 void write_graph(const graph& once, const graph& two, const graph& three,
                  std::span<const constant> known, ::onnx::GraphProto& to);
 

@@ -171,7 +171,7 @@ GLIA_INLINE void write_graph(const graph& once, const graph& two, const graph& t
       const std::vector<value_id>& x = two.nodes()[at].operands;
       const auto maybe = [&](value_id id) { return id == no_value ? value{} : all[id]; };
       value steps = all[two.nodes()[p.first].operands[0]];
-      if (p.quantizer) {  // as images with one row, as for products
+      if (p.quantizer) {  // images with one row, as for products
         const value& images = all[two.nodes()[*p.quantizer].results[0]];
         steps.name =
             out.call("Reshape", {out.use(out.plain(images)), out.reshape_tensor(steps.shape)});

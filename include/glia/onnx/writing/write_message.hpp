@@ -47,7 +47,7 @@ inline void set_external(::onnx::TensorProto& of, const std::string& key,
 
 /// Writes weights to a file and stores their positions in the message.
 inline void move_weights(::onnx::ModelProto& model, const std::filesystem::path& to) {
-  constexpr std::size_t least = 1024;    // smaller ones stay in the message
+  constexpr std::size_t least = 1024;    // smaller weights stay in the message
   constexpr std::size_t aligned = 4096;  // so that they can be memory-mapped
   write_whole_file(to, [&](std::ostream& out) {
     std::size_t at = 0;

@@ -57,10 +57,10 @@ using integers = std::vector<std::int64_t>;
 /// needed: images stay (N, C, H, W) from one convolution to the next.
 class writer {
  public:
-  /// `input` is the name of the samples.
+  /// `input` is the name of the input that contains the samples.
   writer(::onnx::GraphProto& to, std::string input) : to_(&to), input_(std::move(input)) {}
 
-  /// Sets the layer of the operators that are written from now on.
+  /// Sets the layer to which the next operators belong.
   void set_place(std::string_view place) { place_ = place; }
 
   [[nodiscard]] ::onnx::NodeProto& node(std::string_view operation, const names& inputs) {
@@ -114,7 +114,7 @@ class writer {
     return result;
   }
 
-  /// Keeps a constant that was computed from others, as long as the writer exists.
+  /// Stores a constant that was computed from other constants, as long as the writer exists.
   const constant& keep(constant one) { return kept_.emplace_back(std::move(one)); }
 
   /// Writes signed or unsigned bytes under this name, or a similar one if it is taken.
@@ -129,7 +129,7 @@ class writer {
   std::string numbers(std::string_view name, const glia::shape& s, std::span<const float> all) {
     return initializer(name, s, ::onnx::TensorProto::FLOAT, std::as_bytes(all));
   }
-  /// Writes one number without axes.
+  /// Writes a number as a tensor without axes.
   std::string number(double of) {
     const auto exact = static_cast<float>(of);
     std::string& known = numbers_[std::bit_cast<std::uint32_t>(exact)];
@@ -138,7 +138,7 @@ class writer {
     }
     return known;
   }
-  /// Writes integers along one axis, or one integer without axes.
+  /// Writes integers as a tensor with one axis, or one integer as a tensor without axes.
   std::string whole(const integers& all, bool has_axis = true) {
     std::string key = has_axis ? "integers" : "integer";
     for (const std::int64_t one : all) {
@@ -156,8 +156,8 @@ class writer {
     return initializer(name, s, ::onnx::TensorProto::INT64, std::as_bytes(std::span(all)));
   }
 
-  /// Writes weights as bytes under their name, and the operator that converts them to numbers.
-  /// `all` has this shape, and there is one scale for each index along an axis.
+  /// Writes weights as bytes under their name, and the operator that converts the bytes to numbers.
+  /// `all` has the shape `s`. `scales` has one scale for each index along `axis`.
   std::string dequantized(const constant& of, const glia::shape& s, std::span<const float> all,
                           std::span<const float> scales, std::size_t axis) {
     const std::vector<std::size_t> lengths(s.begin(), s.end());
@@ -175,7 +175,7 @@ class writer {
         [&](::onnx::NodeProto& made) { set(made, "axis", static_cast<std::int64_t>(axis)); });
   }
 
-  /// Returns the name of a value; that of a constant in glia's layout.
+  /// Returns the name of a value. Writes a constant before its first use.
   std::string use(const value& v) {
     return v.known ? arranged_constant(v, v.order, v.rank()) : v.name;
   }
@@ -207,7 +207,7 @@ class writer {
   }
   value plain(const value& v) { return arranged(v, plain_order(v.rank())); }
 
-  /// Returns the name of a value that is broadcast to `rank` axes in this order.
+  /// Returns the name of a value in a form that ONNX can broadcast to axes in this order.
   std::string broadcastable(const value& v, const axis_order& order) {
     if (v.known != nullptr) {
       return arranged_constant(v, order, order.size());
@@ -235,7 +235,8 @@ class writer {
     return call("Concat", parts,
                 [](::onnx::NodeProto& made) { set(made, "axis", std::int64_t{0}); });
   }
-  /// Returns the extents for an operator that computes one of them itself.
+  /// Returns the extents for a Reshape. An extent that depends on the batch size is -1, if only one
+  /// depends on it: the operator computes this extent itself.
   std::string reshape_tensor(const extents& of) {
     const auto varies = [](const extent& e) { return e.of_each_sample; };
     const auto size = [](std::size_t so_far, const extent& e) { return so_far * e.count; };
@@ -285,7 +286,7 @@ class writer {
     ++taken;
     return taken == 1 ? name : unique(text(name, '_', taken));
   }
-  /// Returns the batch size, along one axis.
+  /// Returns the batch size as a tensor with one axis and one element.
   const std::string& samples() {
     if (samples_.empty()) {
       const std::string place = std::exchange(place_, "");
@@ -296,7 +297,7 @@ class writer {
   }
 
   std::string arranged_constant(const value& v, const axis_order& order, std::size_t rank) {
-    // The leading axes of a shape that is broadcast have extent 1.
+    // A shape is broadcast by adding leading axes of extent 1.
     const std::size_t missing = rank - v.rank();
     glia::shape wide;
     for (std::size_t i = 0; i < rank; ++i) {
@@ -351,7 +352,7 @@ struct lowering {
   std::span<const extents> results;
   const std::string& place;
 
-  /// Returns the first result with its name in the file and its axes in this order.
+  /// Returns the first result of the kernel. It has this name and this order of axes in the file.
   [[nodiscard]] value result(std::string name, const axis_order& order) const {
     return {std::move(name), results[0], order};
   }
