@@ -1,5 +1,5 @@
 #pragma once
 
-// The backend for GPUs and TPUs, for which XLA compiles the graphs. See docs/how_to/devices.md.
+// The backend for GPUs and TPUs. XLA compiles the graphs for them. See docs/how_to/devices.md.
 #include "glia/pjrt/device.hpp"
 #include "glia/pjrt/program.hpp"

@@ -75,8 +75,8 @@ namespace detail {
 ///     page.write("report.html");
 ///
 /// The page is a single file that contains all pictures. It needs no network and no scripts, and it
-/// adapts to phones, print and dark mode. Scores and settings come first, then the sections in the
-/// order in which they were added. All texts are escaped.
+/// adapts to phones, print and dark mode. Scores and settings come first. The sections follow in
+/// the order of the calls. All texts are escaped.
 ///
 /// Charts are drawn by gnuplot when they are added. If that fails, for example because gnuplot is
 /// not installed, the page shows the reason instead of the chart. Needs libpng: link

@@ -52,7 +52,7 @@ using tracing_backend = std::conditional_t<program_backend<B>, recorder<B>, B>;
 template <backend X>
 using description_ref = function_ref<variable<X>(scope<X>&, variable<X>)>;
 
-/// The end of a model's frozen prefix, whose output for a sample is the same in every step.
+/// The end of a model's frozen prefix. Its output for a sample is the same in every step.
 struct frozen_end {
   std::size_t node = 0;  ///< Index of the node with this output, in the graph of a training pass.
   shape output;          ///< Shape of the output for one sample.

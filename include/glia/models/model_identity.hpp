@@ -16,7 +16,7 @@ namespace glia {
 
 namespace detail {
 
-/// Returns the first line of each text in which the two texts differ.
+/// Returns the first line in which two texts differ, from each text.
 [[nodiscard]] inline std::pair<std::string_view, std::string_view> first_difference(
     std::string_view a, std::string_view b) {
   const auto line = [](std::string_view all) { return all.substr(0, all.find('\n')); };

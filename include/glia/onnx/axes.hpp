@@ -43,7 +43,7 @@ inline void advance(std::vector<std::size_t>& place, const std::vector<std::size
   }
 }
 
-/// Returns all elements with their axes permuted. The order may omit axes of extent 1.
+/// Returns all elements with their axes permuted. `order` can omit axes of extent 1.
 template <class T>
 [[nodiscard]] std::vector<T> in_order(const std::vector<T>& all,
                                       const std::vector<std::size_t>& extents,

@@ -28,8 +28,8 @@ struct onnx_model_options {
   /// glia. If false, images stay (N, C, H, W), as in the file.
   bool channels_last = false;
   /// Names of the tensors in the file to return as outputs; empty: the file's outputs. An inner
-  /// tensor can be the input of your own layers. Images between convolutions are (N, C, H, W), also
-  /// in a file that glia wrote, whose inputs are (N, H, W, C).
+  /// tensor can be the input of your own layers. Images between convolutions are (N, C, H, W). This
+  /// is also true for files that glia wrote, although their inputs are (N, H, W, C).
   std::vector<std::string> outputs{};
 };
 

@@ -45,7 +45,7 @@ class variable {
   [[nodiscard]] const glia::shape& shape() const { return value_.shape(); }
   /// Returns the tensor.
   [[nodiscard]] const tensor& value() const& { return value_; }
-  /// Moves the tensor out, so that a kernel can reuse its memory if there is no other reference.
+  /// Moves the tensor out. A kernel can then reuse its memory, if no other variable refers to it.
   [[nodiscard]] tensor value() && { return std::move(value_); }
   /// Returns the position of the gradient on the tape.
   [[nodiscard]] gradient_slot slot() const { return slot_; }

@@ -140,11 +140,12 @@ class keras_file {
 
 /// Returns the name map with which `load_parameters` loads weights from an HDF5 file of Keras.
 ///
-/// `file` contains the weights by their paths, such as conv1_conv/conv1_conv/kernel:0. The weights
-/// can be the published ones of Keras's applications or your own. Keras gives an unnamed layer a
-/// default name such as conv2d_12 or convolution2d_12. glia assigns these layers to the layers of
-/// the network in their order, as Keras does. In the published files of Xception, all layers have
-/// default names. In those of Inception v3, all layers except the classifier have default names.
+/// `file` contains the weights by their paths, such as conv1_conv/conv1_conv/kernel:0. They can be
+/// the published weights of Keras's applications or your own weights. Keras gives an unnamed layer
+/// a default name such as conv2d_12 or convolution2d_12. glia assigns these layers to the layers of
+/// the network in their order, as Keras does. In the published file of Xception, all layers have
+/// default names. In the published file of Inception v3, all layers except the classifier have
+/// default names.
 ///
 /// If the network has only some stages, only their weights are loaded. If it has no classifier, the
 /// file's classifier is ignored. `prefix` is the prefix of the network's parameters in the model:

@@ -43,7 +43,7 @@ void elementwise(operation& n, std::size_t count, const F& f,
   require_operands(n, count);
   aligned all = n.out.align(n.x);
   tensor result = graph_builder::with_value(all.like, f(all.values));
-  // The broadcast result may have more axes in memory than the smaller operands.
+  // The broadcast result can have more axes in memory than the smaller operands.
   const shape whole = shape_of(result.stored);
   if (n.out.shape_of_value(result.id) != whole) {
     result.id = n.out.call(kernels::broadcast_to{whole}, {result.id});

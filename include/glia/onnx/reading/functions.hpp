@@ -42,7 +42,8 @@ inline void clip(operation& n) {
   map_elements(n, {unary_function::clamp, low, high});
 }
 
-/// Computes x for x > 0, else f(x). Unlike in glia's layers, the slope of f can be negative.
+/// Computes x for x > 0, and f(x) otherwise. Unlike in glia's layers, the slope of f can be
+/// negative.
 template <class F>
 void above_or(operation& n, const F& f) {
   elementwise(n, 1, [&](const auto& x) {
@@ -86,7 +87,7 @@ inline void celu(operation& n) {
     return n.out.affine(n.out.apply(unary_function::exp, inner), alpha, -alpha);
   });
 }
-/// Computes gamma x for x > 0, else gamma alpha (exp(x) - 1).
+/// Computes gamma x for x > 0, and gamma alpha (exp(x) - 1) otherwise.
 inline void selu(operation& n) {
   // The standard defines these digits.
   const double alpha = n.real("alpha", 1.67326319217681884765625);
@@ -133,7 +134,7 @@ inline void thresholded_relu(operation& n) {
     return n.out.call(kernels::select{}, {above, x[0], n.out.constant({}, {0})});
   });
 }
-/// Computes x + bias for x < -lambd, x - bias for x > lambd, else 0.
+/// Computes x + bias for x < -lambd, x - bias for x > lambd, and 0 otherwise.
 inline void shrink(operation& n) {
   const double lambda = n.real("lambd", 0.5);
   const double bias = n.real("bias", 0);
@@ -202,7 +203,7 @@ inline value_id general_power(graph_builder& out, value_id a, value_id b) {
   const value_id half = out.scaled(b, 0.5);
   const value_id even = either(out.binary(f::equal, out.apply(unary_function::floor, half), half),
                                out.binary(f::equal, size_of_power, number(infinity)));
-  // For -0, 1 / a is below 0 as well.
+  // 1 / a is also below 0 if a is -0.
   const value_id below =
       either(out.binary(f::greater, zero, a),
              out.binary(f::greater, zero, out.apply(unary_function::reciprocal, a)));
@@ -282,7 +283,7 @@ inline void pow(operation& n) {
     }
     elementwise(n, 2, [&](const auto& x) { return general_power(n.out, x[0], x[1]); });
   }
-  if (!is_real(type)) {  // the result has this type, too
+  if (!is_real(type)) {  // the result also has this type
     n.give_like(n.results[0], truncated(n.out, n.results[0].id));
   }
   n.results[0].type = type;

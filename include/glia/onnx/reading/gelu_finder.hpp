@@ -42,7 +42,7 @@ class gelu_finder {
       const auto* const scaled = maker(error->input(0), "Mul");
       return scaled == nullptr ? "" : beside(*scaled, 1 / std::numbers::sqrt2);
     };
-    // Returns y if `name` is y / 2, for y = x or y = the sum, otherwise an empty name.
+    // Returns y if `name` is y / 2, otherwise an empty name.
     const auto half = [&](const std::string& name) -> std::string {
       const auto* const product = maker(name, "Mul");
       return product == nullptr ? "" : beside(*product, 0.5);

@@ -19,8 +19,8 @@ struct graph_body {
   static constexpr int deepest = 32;
 
   const nodes& all;
-  const ::onnx::GraphProto* graph;    ///< Graph; null for a function.
-  const graph_body* outer = nullptr;  ///< Surrounding graph, whose names are also visible.
+  const ::onnx::GraphProto* graph;              ///< Graph; null for a function.
+  const graph_body* outer = nullptr;            ///< Surrounding graph. Nodes can use its values.
   std::map<std::string, std::size_t> makers{};  ///< Index of the node that computes each value.
   std::map<std::string, std::size_t> takers{};  ///< Number of uses of each value.
   std::map<std::size_t, std::string> gelus{};   ///< The last node of each GELU, and its operand.

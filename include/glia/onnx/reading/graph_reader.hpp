@@ -216,8 +216,8 @@ class graph_reader {
     }
   }
 
-  /// Returns whether a value consists of known numbers. Results computed only from such values are
-  /// known, too.
+  /// Returns whether a value consists of known numbers. Results that are computed only from known
+  /// numbers are known numbers, too.
   [[nodiscard]] static bool is_numbers(const tensor& t) {
     return !t || t.known != nullptr || (t.from != nullptr && t.size() <= 1);
   }
@@ -568,7 +568,7 @@ class graph_reader {
     for (int i = 0; i < function.input_size(); ++i) {
       inner[function.input(i)] = i < node.input_size() ? value_of(node.input(i)) : tensor{};
     }
-    // A copy of the function in which attributes are replaced by their values.
+    // A copy of the function's nodes, with the values of the attributes.
     ::onnx::GraphProto copy;
     *copy.mutable_node() = function.node();
     for (::onnx::NodeProto& one : *copy.mutable_node()) {
@@ -622,7 +622,7 @@ class graph_reader {
     }
   }
 
-  /// Returns the numbers of a value that does not depend on samples, though it may depend on
+  /// Returns the numbers of a value that does not depend on samples. The value can depend on
   /// weights.
   [[nodiscard]] std::optional<numbers> known_numbers(const body& b, const std::string& name,
                                                      int depth) const {

@@ -20,8 +20,8 @@ struct factors {
   value_id w;
 };
 
-/// Prepares the factors of a product. The last axis of x may be several axes in memory, in another
-/// order than in the file. Then the weights are permuted once, instead of x.
+/// Prepares the factors of a product. If the last axis of x is several axes in memory, in another
+/// order than in the file, the weights are permuted once, instead of x.
 [[nodiscard]] inline factors factors_of(graph_builder& out, const tensor& x, const tensor& w) {
   const std::size_t last = x.rank() - 1;
   const auto& places = x.axes[last];
@@ -65,7 +65,7 @@ struct factors {
   return {out.plain(straight), weights};
 }
 
-/// Computes x (rows, I) w (I, O). The weights may be values of the graph.
+/// Computes x (rows, I) w (I, O). The weights can be values of the graph.
 [[nodiscard]] inline value_id dense(graph_builder& out, const tensor& x, const tensor& w) {
   require<data_error>(x.extents[1] == w.extents[0], "cannot multiply ", words(x.extents), " by ",
                       words(w.extents));

@@ -119,8 +119,8 @@ inline void quantize_linear(operation& n) {
   const value_id scales = n.out.constant({steps.scales.size()}, steps.scales);
   tensor near =
       graph_builder::with_value(from, n.out.call(kernels::fake_quantize{range}, {from.id, scales}));
-  // The result as the file defines it. Nodes that dequantize it use `near` instead, so this usually
-  // remains unused.
+  // This value is the result as the file defines it. Nodes that dequantize it use `near` instead,
+  // so this usually remains unused.
   const std::vector<tensor> both{near, along(steps.scales, steps.axis, x.rank())};
   const aligned all = n.out.align(both);
   tensor whole = graph_builder::with_value(

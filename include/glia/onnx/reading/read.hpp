@@ -22,7 +22,7 @@ namespace glia::onnx {
 ///
 /// If a file was written for one batch size, it is read for this size. Then the graph is converted
 /// to the requested size, if it treats all samples independently. Otherwise this function throws.
-/// Only while a model is planned, it returns the graph for the file's batch size instead.
+/// While a model is planned, it does not throw, but returns the graph for the file's batch size.
 [[nodiscard]] read_result read_graph(const model_content& content, const graph_interface& what,
                                      std::span<const shape> shapes, bool training,
                                      bool whole_recurrences, bool planning = false);

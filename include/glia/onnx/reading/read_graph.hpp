@@ -167,7 +167,8 @@ GLIA_INLINE graph_interface interface_of(const model_content& content, bool chan
 namespace detail {
 
 /// Reads the network of a file for batches of `rows` samples. `shapes` gives the other extents of
-/// the inputs. Afterwards, `samples` knows whether the graph can be converted to other batch sizes.
+/// the inputs. Afterwards, `samples.reason()` is empty if the graph can be converted to other batch
+/// sizes.
 [[nodiscard]] inline read_result read_for(std::size_t rows, const model_content& content,
                                           const graph_interface& what,
                                           std::span<const shape> shapes, bool training,

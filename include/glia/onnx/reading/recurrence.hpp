@@ -397,7 +397,7 @@ void recurrence(operation& n) {
                           words(p.extents));
       w.peepholes = n.out.reshape(n.out.plain(p), {3 * r.units});
     }
-    // Like glia's layers: a convolution of 1 x 1 over the steps.
+    // As in glia's layers, the product is a convolution of 1 x 1 over the steps.
     const std::size_t columns = r.parts() * r.units;
     w.projected = n.out.reshape(
         n.out.call(kernels::conv2d{}, {n.out.reshape(steps, {r.samples, 1, r.steps, inputs}),

@@ -21,7 +21,7 @@
 // and in the other direction.
 namespace glia::onnx {
 
-/// The axis of a value that contains the samples. Other axes may be joined to it: its extent is
+/// The axis of a value that contains the samples. Other axes can be joined with it: its extent is
 /// outer x samples x inner.
 struct sample_axis {
   std::size_t axis = 0;

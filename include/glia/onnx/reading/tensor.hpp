@@ -72,16 +72,16 @@ struct weight {
   return all;
 }
 
-/// The axes in memory that form each axis of the file: none, one or several, of which the first
-/// varies slowest.
+/// The axes in memory that form each axis of the file: none, one or several. The first one varies
+/// slowest.
 using axis_layout = std::vector<std::vector<std::size_t>>;
 
-/// A tensor of the file. Its axes may have another order in memory: an image that is (N, C, H, W)
+/// A tensor of the file. Its axes can have another order in memory: an image that is (N, C, H, W)
 /// in the file is (N, H, W, C) in memory. An image that the file flattens to (N, C H W) can have
 /// the same order in memory. Therefore, operators that permute, join or split axes add no nodes to
 /// the graph until a node needs another order.
 ///
-/// By default there is no tensor, as for an omitted operand.
+/// A default-constructed object stands for "no tensor", such as an omitted operand.
 struct tensor {
   element_type type = ::onnx::TensorProto::UNDEFINED;
   dims extents;  ///< Extents of the file's axes.

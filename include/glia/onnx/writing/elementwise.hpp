@@ -71,8 +71,8 @@ namespace glia::onnx {
   });
 }
 
-/// Returns the order of axes in which operands are combined. It is the order of the first computed
-/// operand that has as many axes as the result.
+/// Returns the common order of axes in which operands are combined. It is the order of the first
+/// computed operand that has the rank of the result.
 [[nodiscard]] inline axis_order common_order(const lowering& l) {
   const std::size_t rank = l.results[0].size();
   for (const value& x : l.x) {

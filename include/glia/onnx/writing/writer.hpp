@@ -36,7 +36,8 @@ using extents = std::vector<extent>;
 /// The axis order of images in ONNX, (N, C, H, W).
 [[nodiscard]] inline axis_order channels_first() { return {0, 3, 1, 2}; }
 
-/// A tensor of the file. By default there is no tensor, as for an omitted operand.
+/// A tensor of the file. A default-constructed object stands for "no tensor", such as an omitted
+/// operand.
 struct value {
   std::string name;  ///< Name; the name of a constant is empty until its first use.
   extents shape;     ///< Extents of glia's axes.
@@ -344,8 +345,8 @@ class writer {
   std::deque<constant> kept_;
 };
 
-/// The context in which the operators of a kernel are written: its operands, the shapes of its
-/// results, and its layer.
+/// The context for writing the operators of a kernel: the operands, the shapes of the results, and
+/// the layer of the kernel.
 struct lowering {
   writer& out;
   std::span<const value> x;
