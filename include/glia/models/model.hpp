@@ -164,8 +164,8 @@ class model {
   /// glia::softmax(net.predict(x)) for softmax_cross_entropy and glia::sigmoid(net.predict(x)) for
   /// sigmoid_cross_entropy.
   ///
-  /// Throws `shape_error` if the inputs have another shape, and `data_error` if a layer such as
-  /// `embedding` needs integers and the inputs contain other numbers.
+  /// Throws `shape_error` if the shape of the inputs does not fit, and `data_error` if a layer such
+  /// as `embedding` needs integers and the inputs contain other numbers.
   template <std::floating_point T = float, class Expression>
   [[nodiscard]] xt::xarray<T> predict(const xt::xexpression<Expression>& inputs,
                                       const predict_options& options = {}) const {

@@ -32,8 +32,8 @@ inline constexpr std::string_view checkpoint_file = "checkpoint 1";
 ///     glia::save(net, "net.safetensors");
 ///
 /// The numbers have the type that the backend computes in. The file also contains a description of
-/// the network, so that `load` can check it, and a checksum. It is written as a whole or not at
-/// all. If another thread trains the model, the file has the state between two steps.
+/// the network, so that `load` can check it, and a checksum. The file is written as a whole or not
+/// at all. If another thread trains the model, the file has the state between two steps.
 ///
 /// Throws `data_error`, with the path, if the file cannot be written. Needs nlohmann-json: link
 /// `glia::safetensors`.
@@ -51,7 +51,8 @@ void save(const Model& net, const std::filesystem::path& path) {
   write_checked_content(path, std::move(content));
 }
 
-/// Loads the parameters of a model from a file of `save` or from a checkpoint of its training.
+/// Loads the parameters of a model from a file that `save` wrote, or from a checkpoint of the
+/// model's training.
 ///
 ///     glia::load(net, "net.safetensors");
 ///

@@ -60,8 +60,8 @@ struct onnx_model_options {
 /// takes about 100 MB of memory in addition to the weights.
 ///
 /// Weights in a separate data file are mapped, not copied, if they are floats in glia's layout and
-/// the device uses host memory. Training copies the pages that it changes. Do not overwrite a data
-/// file while a model uses it; replace it by a new file, as `write_onnx` does.
+/// the device uses host memory. Training copies the memory pages that it changes. Do not overwrite
+/// a data file while a model uses it; replace it by a new file, as `write_onnx` does.
 class onnx_model {
  public:
   using contains_layers = void;

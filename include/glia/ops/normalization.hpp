@@ -154,9 +154,10 @@ template <backend B>
 ///     gamma (x - mean) / sqrt(variance + epsilon) + beta
 ///
 /// gamma and beta have the shape (C). `kind` determines which elements share a mean and a variance.
-/// `batch`: each channel, over the batch and all positions. `layer`: the features of each position.
-/// `group`: each of the `groups` groups of channels in a sample. `rms`: like `layer`, but with a
-/// mean of 0. PyTorch's F.normalize does something else: it divides by a norm.
+/// With `batch`, these are the elements of a channel, over the batch and all positions. With
+/// `layer`, these are the features of a position. With `group`, these are the elements of a group
+/// of channels in a sample; there are `groups` groups. `rms` works like `layer`, but with a mean of
+/// 0. PyTorch's F.normalize does something else: it divides by a norm.
 template <backend B>
 [[nodiscard]] normalized_variable<B> normalize(normalization kind, const variable<B>& x,
                                                const variable<B>& gamma, const variable<B>& beta,

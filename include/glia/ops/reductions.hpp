@@ -54,8 +54,8 @@ template <backend B>
   return sum(std::move(x)) * (1 / count);
 }
 
-namespace detail {
-
+/// Returns the sum over the given axes and removes these axes: for x (N, H, W, C), sum(x, {1, 2})
+/// has the shape (N, C). Throws `shape_error` if x does not have one of the axes.
 template <backend B>
 [[nodiscard]] variable<B> sum_over(variable<B> x, const axis_list& axes) {
   shape kept = x.shape();
@@ -71,6 +71,8 @@ template <backend B>
   return reshape(sum_to(std::move(x), kept), dropped);
 }
 
+/// Returns the mean over the given axes and removes these axes: for x (N, H, W, C), mean(x, {1, 2})
+/// has the shape (N, C). Throws `shape_error` if x does not have one of the axes.
 template <backend B>
 [[nodiscard]] variable<B> mean_over(variable<B> x, const axis_list& axes) {
   double count = 1;

@@ -31,7 +31,8 @@ auto softmax(const Array&) {
 
 /// Returns the cross-entropy -sum_k targets_k ln softmax(logits)_k over the last axis.
 ///
-/// Logits and targets are (..., K) and the result is (...). The targets have no gradient.
+/// Logits and targets have the shape (..., K), and the result has the shape (...). The targets have
+/// no gradient.
 template <backend B>
 [[nodiscard]] variable<B> softmax_cross_entropy(variable<B> logits, typename B::tensor targets) {
   tape<B>& owner = logits.owner();

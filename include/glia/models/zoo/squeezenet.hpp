@@ -90,8 +90,8 @@ class squeezenet_writer {
 /// and 0.225.
 ///
 /// The stages are conv1, the modules fire2 to fire9, and the top (the classifier and global average
-/// pooling). A pooling layer belongs to the stage before it. Without the top, the outputs are
-/// feature maps. Parameters have the authors' names, such as fire2.squeeze1x1.kernel.
+/// pooling). A pooling layer belongs to the stage of the module before it. Without the top, the
+/// outputs are feature maps. Parameters have the authors' names, such as fire2.squeeze1x1.kernel.
 ///
 /// Throws `value_error` if the width is not positive.
 ///

@@ -134,8 +134,8 @@ using torchvision_modules = std::vector<std::string>;
 /// If the network has only some stages, only their weights are loaded. If it has no classifier, the
 /// file's classifier is ignored. The auxiliary classifier of Inception v3 is always ignored.
 /// `prefix` is the prefix of the network's parameters in the model: "features." for
-/// named{"features", squeezenet1_1()}. Throws `value_error` for networks of `zoo_form::keras`, and
-/// for other networks.
+/// named{"features", squeezenet1_1()}. Throws `value_error` for other networks, and for networks of
+/// `zoo_form::keras`.
 [[nodiscard]] inline name_map torchvision_names(const zoo_network& net,
                                                 const std::string& prefix = "") {
   require<value_error>(net.form() == zoo_form::torchvision,

@@ -42,8 +42,7 @@ class operation {
   bool training;
   std::vector<tensor> results;
 
-  // --- operands and results
-  // ------------------------------------------------------------------------
+  // --- operands and results ----------------------------------------------------------------------
 
   [[nodiscard]] bool has(std::size_t i) const { return i < x.size() && x[i]; }
   /// Returns operand i. Throws `data_error` if it is omitted.
@@ -103,8 +102,7 @@ class operation {
     return all[0];
   }
 
-  // --- attributes
-  // ----------------------------------------------------------------------------------
+  // --- attributes --------------------------------------------------------------------------------
 
   [[nodiscard]] const ::onnx::AttributeProto* attribute(std::string_view name) const {
     for (const auto& one : node.attribute()) {

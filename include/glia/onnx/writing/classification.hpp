@@ -121,7 +121,8 @@ namespace glia::onnx {
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::one_hot& k) {
   writer& w = l.out;
-  // OneHot would count negative numbers from the end, so they are replaced first.
+  // OneHot counts negative numbers from the end. Therefore they are first replaced by `count`,
+  // which selects no class.
   const std::string at = w.use(w.plain(l.x[0]));
   const auto count = static_cast<std::int64_t>(k.count);
   const std::string below = w.call("Less", {at, w.whole({0}, false)});
