@@ -183,7 +183,13 @@ class scope {
   /// The index that `run` expects for the only layer of a container.
   static constexpr std::size_t no_index = std::numeric_limits<std::size_t>::max();
 
-  /// Runs a layer, the element `index` of the container `holder_name`.
+  /// Runs a layer inside the running layer. Error messages number such layers from 0: unet[2]
+  /// conv2d(16, 3x3). The names of parameters are counted in the whole model: conv2d_1.kernel.
+  template <class Layer>
+  [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x);
+
+  /// Runs a layer, the element `index` of the container `holder_name`. Only error messages show
+  /// the index.
   template <class Layer>
   [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x, std::string_view holder_name,
                                 std::size_t index);

@@ -54,8 +54,8 @@ template <backend B>
   return sum(std::move(x)) * (1 / count);
 }
 
-/// Returns the sum over the given axes and removes these axes: for x (N, H, W, C), sum(x, {1, 2})
-/// has the shape (N, C). Throws `shape_error` if x does not have one of the axes.
+namespace detail {
+
 template <backend B>
 [[nodiscard]] variable<B> sum_over(variable<B> x, const axis_list& axes) {
   shape kept = x.shape();
@@ -71,8 +71,6 @@ template <backend B>
   return reshape(sum_to(std::move(x), kept), dropped);
 }
 
-/// Returns the mean over the given axes and removes these axes: for x (N, H, W, C), mean(x, {1, 2})
-/// has the shape (N, C). Throws `shape_error` if x does not have one of the axes.
 template <backend B>
 [[nodiscard]] variable<B> mean_over(variable<B> x, const axis_list& axes) {
   double count = 1;
@@ -95,8 +93,9 @@ template <std::integral Axis>
 
 }  // namespace detail
 
-/// Returns the sum over the given axes, which the result does not have: sum(x, {1, 2}), or
-/// sum(x, {-1}) for the last axis. Throws `shape_error` if there is no such axis.
+/// Returns the sum over the given axes and removes these axes: for x (N, H, W, C), sum(x, {1, 2})
+/// has the shape (N, C), and sum(x, {-1}) the shape (N, H, W). Throws `shape_error` if there is no
+/// such axis.
 template <backend B, std::signed_integral Axis>
 [[nodiscard]] variable<B> sum(variable<B> x, std::initializer_list<Axis> axes) {
   const auto from_front = detail::axes_from_front("sum", x.shape(), axes);
