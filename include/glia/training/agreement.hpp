@@ -26,7 +26,7 @@ struct rank_setting {
   std::string value;
 };
 
-/// Throws `rank_error`, on every rank, if the settings of any rank differ from the first rank's.
+/// Throws `rank_error` on every rank if the settings of a rank differ from the settings of rank 0.
 inline void require_same_settings(rank_group& ranks, std::span<const rank_setting> own) {
   std::string joined;
   for (const rank_setting& one : own) {
@@ -48,8 +48,9 @@ inline void require_same_settings(rank_group& ranks, std::span<const rank_settin
   }
 }
 
-/// Calls a function that all ranks call. If it throws on this rank, the other ranks are told and
-/// throw `rank_error`, because they cannot continue without this one.
+/// Calls `body`, which all ranks call at the same point of the program. If it throws an exception
+/// on this rank, the other ranks are told and throw `rank_error`, because they cannot continue
+/// without this rank. `ranks` is null if there is only one process.
 template <class Body>
 decltype(auto) together(rank_group* ranks, const Body& body) {
   try {
@@ -64,7 +65,7 @@ decltype(auto) together(rank_group* ranks, const Body& body) {
   }
 }
 
-/// Throws `rank_error`, on every rank, if the tensors of any rank differ from the first rank's.
+/// Throws `rank_error` on every rank if the tensors of a rank differ from the tensors of rank 0.
 inline void require_same_tensors(rank_group& ranks, std::span<const named_tensor> own) {
   std::vector<std::uint64_t> sums;
   for (const named_tensor& one : own) {
@@ -88,14 +89,14 @@ inline void require_same_tensors(rank_group& ranks, std::span<const named_tensor
   }
 }
 
-/// Sends the state of the first rank to all ranks.
+/// Sends the training state of rank 0 to all ranks and returns it.
 [[nodiscard]] inline training_state state_of_first(rank_group& ranks, const training_state& own) {
   const std::string bytes = from_first(ranks, ranks.rank() == 0 ? bytes_of(own) : std::string());
   return ranks.rank() == 0 ? own : state_of(bytes);
 }
 
-/// Returns, on all ranks, the result of the first rank whose callbacks stop or interrupt the
-/// training.
+/// Returns the same callback result on all ranks: the result of the lowest rank whose callbacks
+/// stop or interrupt the training. If no callback does, the training continues.
 [[nodiscard]] inline callback_result agreed(rank_group& ranks, const callback_result& own) {
   const auto all = gather_values(ranks, own.next);
   for (std::size_t i = 0; i < all.size(); ++i) {

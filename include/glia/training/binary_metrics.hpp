@@ -12,8 +12,9 @@
 #include "glia/core/shape.hpp"
 #include "glia/training/metric.hpp"
 
-// Metrics of two classes; class 1 is the positive one. Models have one output, or two, of which the
-// higher one is the predicted class. Samples have class labels, not real-valued targets.
+// Metrics for two classes. Class 1 is the positive class. The model has one or two outputs. If it
+// has two, the higher output is the predicted class. Samples have class labels, not real-valued
+// targets.
 
 namespace glia {
 
@@ -24,7 +25,8 @@ namespace detail {
   return y.size() == 1 ? y[0] > t.threshold : y[1] > y[0];
 }
 
-/// See metric::unsupported_reason.
+/// Returns why the metric does not fit these outputs and targets, or an empty text if it fits; see
+/// metric::unsupported_reason.
 [[nodiscard]] inline std::string refuse_unless_binary(const measured_outputs& of) {
   if (of.output.size() > 2) {
     return text("expected a model with one output or two outputs, for the classes 0 and 1, got ",
@@ -36,7 +38,8 @@ namespace detail {
                "and 1, pass them as labels, for example with glia::labeled_arrays";
 }
 
-/// The area under the ROC curve of n pairs of a sample's score and class. Takes O(n log n) time.
+/// Returns the area under the ROC curve. `pairs` contains the score and the class of each of n
+/// samples, one sample after the other. Takes O(n log n) time.
 [[nodiscard]] inline double area_under_curve(std::span<const double> pairs) {
   struct sample {
     double score;
@@ -52,7 +55,7 @@ namespace detail {
   }
   std::sort(sorted.begin(), sorted.end(),
             [](const sample& a, const sample& b) { return a.score < b.score; });
-  // Sums of integers and halves, which double represents exactly.
+  // These sums are multiples of 0.5, which double represents exactly.
   double below = 0;
   double ones = 0;
   double wins = 0;
@@ -73,7 +76,7 @@ namespace detail {
 }  // namespace detail
 
 /// The precision of class 1: TP / (TP + FP), the fraction of the samples predicted as class 1 that
-/// belong to class 1. 0 if no sample is predicted as class 1.
+/// belong to class 1. It is 0 if no sample is predicted as class 1.
 ///
 /// For models with one output or two outputs, and samples with the labels 0 and 1. For more
 /// classes, use `confusion_matrix`.
@@ -94,7 +97,7 @@ namespace detail {
 }
 
 /// The recall of class 1: TP / (TP + FN), the fraction of the samples of class 1 that are predicted
-/// as class 1. 0 if there are no samples of class 1.
+/// as class 1. It is 0 if there are no samples of class 1.
 ///
 /// For models with one output or two outputs, and samples with the labels 0 and 1. For more
 /// classes, use `confusion_matrix`.
@@ -114,8 +117,8 @@ namespace detail {
       .unsupported_reason = detail::refuse_unless_binary};
 }
 
-/// The F1 score of class 1: the harmonic mean of precision P and recall R, 2 P R / (P + R). 0 if
-/// both are 0.
+/// The F1 score of class 1: the harmonic mean of precision P and recall R, 2 P R / (P + R). It is 0
+/// if both are 0.
 ///
 /// For models with one output or two outputs, and samples with the labels 0 and 1.
 [[nodiscard]] inline metric f1_score() {
@@ -134,17 +137,20 @@ namespace detail {
           .unsupported_reason = detail::refuse_unless_binary};
 }
 
-/// The area under the ROC curve: the true positive rate plotted against the false positive rate.
+/// The area under the ROC curve, which plots the true positive rate against the false positive
+/// rate.
 ///
-/// It is computed exactly. It equals the fraction of pairs (a sample of class 0 and a sample of
-/// class 1) in which the sample of class 1 has the higher score. Ties count half. Keras's `AUC`
-/// approximates the curve with 200 thresholds.
+/// It is computed exactly, from all pairs of a sample of class 1 and a sample of class 0: it is the
+/// fraction of pairs in which the sample of class 1 has the higher score. A pair with equal scores
+/// counts as half a pair. Keras's `AUC` approximates the curve with 200 thresholds.
 ///
-/// The score of a sample is its output; for two outputs it is their difference, class 1 minus class
-/// 0. NaN if one of the classes is missing or if a score is NaN. Takes 16 bytes for each sample.
+/// The score of a sample is the model's output. For a model with two outputs, it is the output of
+/// class 1 minus the output of class 0. The area is NaN if one of the classes is missing or if a
+/// score is NaN. The metric needs 16 bytes of memory for each sample.
 ///
 /// Source: Hanley and McNeil, "The meaning and use of the area under a receiver operating
-/// characteristic (ROC) curve", Radiology 143, 1982. Counting pairs is the Mann-Whitney statistic.
+/// characteristic (ROC) curve", Radiology 143, 1982. The number of such pairs is the Mann-Whitney
+/// statistic.
 [[nodiscard]] inline metric auc() {
   return {.name = "auc",
           .state_size = 2,

@@ -27,9 +27,10 @@ enum class event : std::uint8_t {
   epoch_begin,        ///< An epoch begins or is resumed; epochs count from 1.
   train_batch_end,    ///< After each training step.
   train_batches_end,  ///< After an epoch's last step, before its validation, if there is one.
-  epoch_end,          ///< After the validation; the epoch is the last one in the history.
-  /// After everything else, but not if an exception ends the training. A callback can stop the
-  /// training here only if a resumed training had no epochs left.
+  epoch_end,          ///< After the validation; see `history.epochs.back()`.
+  /// After everything else, but not if an exception ends the training. The result of a callback is
+  /// ignored here, unless a resumed training had no epochs left. In that case its reason is stored
+  /// in the history.
   train_end,
 };
 
@@ -40,7 +41,7 @@ struct callback_result {
   action next = action::proceed;
   std::string reason = {};
 };
-/// The training continues. A callback that returns nothing means the same.
+/// Continues the training. A callback that returns nothing has the same effect.
 [[nodiscard]] inline callback_result keep_training() { return {}; }
 /// Stops the training. The reason is stored in the history, as in "no better validation_loss for 5
 /// epochs".
@@ -52,12 +53,12 @@ struct callback_result {
   return {callback_result::action::interrupt, std::move(reason)};
 }
 
-/// The progress of a data set's samples through a model's frozen layers.
+/// The progress while a model's frozen layers process the samples of a data set.
 struct frozen_pass {
-  std::string name;              ///< Name of the data set: training.
-  std::size_t samples_done = 0;  ///< Number of samples done; 0 when the pass begins.
+  std::string name;              ///< Name of the data set: "training" or "validation".
+  std::size_t samples_done = 0;  ///< Number of samples processed; 0 at the start of the pass.
   std::size_t sample_count = 0;  ///< Number of samples of the data set.
-  std::size_t bytes = 0;         ///< Bytes of all outputs together.
+  std::size_t bytes = 0;         ///< Bytes of the outputs of all samples.
   bool in_memory = true;         ///< Whether the outputs are kept in memory, not in a file.
 };
 
@@ -66,10 +67,10 @@ struct training_memory {
   std::size_t parameters = 0;       ///< Bytes of the parameters, with running statistics.
   std::size_t optimizer_state = 0;  ///< Bytes of the optimizer's state, such as Adam's moments.
   std::size_t graph = 0;        ///< Bytes of working memory of the largest recorded training step.
-  std::size_t batch_tiles = 0;  ///< Bytes of working memory of its batch tiles.
+  std::size_t batch_tiles = 0;  ///< Bytes of working memory of batch tiles in a step.
 };
 
-/// The functions behind the members of `training`, independent of the device.
+/// The functions that the members of `training` call. Their types do not depend on the device.
 struct training_access {
   function_ref<double()> loss;
   function_ref<training_state()> state;
@@ -84,7 +85,8 @@ struct training_access {
   function_ref<std::vector<named_tensor>&()> callback_state;
 };
 
-/// A training at one of its events, as callbacks see it. Valid during the call only.
+/// The training as a callback sees it at an event. It is valid only during the call of the
+/// callback.
 struct training {
   glia::event event;
   const model_plan& plan;        ///< Plan of the model.
@@ -96,7 +98,7 @@ struct training {
   bool resume = false;         ///< Whether `fit` was called with `.resume = true`.
   std::size_t batch_size = 0;
   std::size_t epochs = 0;  ///< Number of epochs passed to `fit`, including epochs before a resume.
-  std::size_t epoch = 0;   ///< Number of the current or, between epochs, of the last epoch; from 1.
+  std::size_t epoch = 0;   ///< Number of the current epoch, from 1; between epochs: of the last.
   std::size_t step = 0;    ///< Number of training steps taken, in all calls of `fit`.
   std::size_t samples_done = 0;   ///< Number of samples done in the current epoch.
   std::size_t epoch_samples = 0;  ///< Number of samples of a whole epoch.
@@ -108,24 +110,24 @@ struct training {
 
   /// A copy of everything that is needed to resume the training.
   [[nodiscard]] training_state state() const { return access.state(); }
-  /// Continues from a saved state; at `event::train_begin` only. Throws `value_error`, and changes
-  /// nothing, if the state belongs to another model, optimizer or backend.
+  /// Continues from a saved state. Throws `value_error`, and changes nothing, if the event is not
+  /// `event::train_begin`, or if the state belongs to another model, optimizer or backend.
   void restore(const training_state& saved) const { access.restore(saved); }
 
   /// Copies of the model's parameters.
   [[nodiscard]] std::vector<named_tensor> parameters() const { return access.parameters(); }
-  /// Replaces all parameters. Throws `value_error`, and changes nothing, unless names and shapes
-  /// are those of `parameters()`.
+  /// Replaces all parameters. Throws `value_error`, and changes nothing, if a name or a shape
+  /// differs from the result of `parameters()`.
   void set_parameters(std::span<const named_tensor> values) const { access.set_parameters(values); }
 
-  /// Multiplies the learning rate by a factor, from the next step on. Throws `value_error` unless
-  /// the factor is positive and finite, and if the optimizer has no learning rate.
+  /// Multiplies the learning rate by a factor, from the next step on. Throws `value_error` if the
+  /// factor is not positive and finite, or if the optimizer has no learning rate.
   void scale_learning_rate(double factor) const { access.scale_learning_rate(factor); }
 
-  /// Repeats, kernel by kernel, the steps since `earlier`, which is a state of this epoch or of the
-  /// previous one. Returns a description of the first result that is not finite. Afterwards the
-  /// training has the state before that step, and the callback must stop it. If several ranks train
-  /// together, all have to call this at the same event.
+  /// Repeats the steps since the state `earlier`, and describes the first step and kernel whose
+  /// result is not finite. `earlier` must be a state of this epoch or of the epoch before. The
+  /// model is left in the state before that step, and the callback must then stop the training. If
+  /// several ranks train together, all of them have to call this function at the same event.
   [[nodiscard]] std::string trace_not_finite(const training_state& earlier) const {
     return access.trace_not_finite(earlier);
   }
@@ -139,8 +141,8 @@ struct training {
   /// Adds a line to history::notes, which fit_options::progress prints.
   void add_note(const std::string& line) const { access.add_note(line); }
 
-  /// The state of callbacks, which is saved and restored with the state of the training. Each name
-  /// begins with the name of its callback.
+  /// Tensors that callbacks store. They are saved and restored with the state of the training. Each
+  /// name begins with the name of the callback.
   [[nodiscard]] std::vector<named_tensor>& callback_state() const {
     return access.callback_state();
   }
@@ -148,15 +150,16 @@ struct training {
 
 /// A function that is called at the events of a training: anything that can be called with a
 /// `training` and that returns a `callback_result` or nothing. The callable is copied; wrap it in
-/// `std::ref` to read its members afterwards. Its exceptions leave `fit`.
+/// `std::ref` to read its members afterwards. `fit` does not catch its exceptions.
 ///
 /// A callback with `static constexpr bool runs_last = true` is called after all callbacks without
-/// this member, and sees their changes.
+/// this member, in whatever order they are listed. It therefore sees their changes.
 ///
-/// If several ranks train together, each rank calls its own callbacks, with the same numbers. A
-/// callback with `static constexpr bool first_rank_only = true`, because it writes or prints, is
-/// called on the first rank only. If any rank stops the training, all stop at the same event. A
-/// callback that changes the training has to make the same change on all ranks.
+/// If several ranks train together, each rank calls its own callbacks, with the same losses and
+/// metrics. A callback that prints or writes files should be called only on rank 0. It then needs
+/// `static constexpr bool first_rank_only = true`. If a callback of any rank stops the training,
+/// all ranks stop at the same event. A callback that changes the training has to make the same
+/// change on all ranks.
 class callback {
  public:
   template <std::invocable<const training&> Call>

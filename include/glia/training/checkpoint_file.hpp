@@ -33,8 +33,9 @@ inline constexpr std::string_view history_name = "glia/history";
 inline constexpr std::string_view sums_name = "glia/sums";
 inline constexpr std::string_view numbers_name = "glia/numbers";
 
-/// The longest name of a metric, in bytes. Each score of each epoch has a copy of the name, so that
-/// a small file with a long name could otherwise take all memory.
+/// The largest number of bytes in the name of a metric. When a file is read, each score of each
+/// epoch gets a copy of the name, so a small file with a long name could otherwise use up all
+/// memory.
 inline constexpr std::size_t max_metric_name = 256;
 
 inline void require_short_names(const std::vector<std::string>& metrics, const std::string& file) {
@@ -45,8 +46,8 @@ inline void require_short_names(const std::vector<std::string>& metrics, const s
   }
 }
 
-/// The columns of an epoch before its scores: samples, seconds, samples per second, learning rate,
-/// and whether it was validated.
+/// The number of columns before the scores in a row of the history, one row for each epoch:
+/// samples, seconds, samples per second, learning rate, and whether it was validated.
 inline constexpr std::size_t epoch_columns = 5;
 
 [[nodiscard]] inline named_tensor history_tensor(const std::vector<epoch_record>& history) {
@@ -158,7 +159,7 @@ inline void write_checkpoint(const std::filesystem::path& path, training_state s
 
 namespace detail {
 
-/// The state of a training in the content of a checkpoint.
+/// Converts the content of a checkpoint file to the state of a training.
 [[nodiscard]] inline training_state checkpoint_of(
     const std::string& file, safetensors_content content,
     const std::map<std::string, std::string>& identity) {
@@ -223,7 +224,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Reads the state of a training from a file of `write_checkpoint`, bit for bit.
+/// Reads the state of a training from a file that `write_checkpoint` wrote. All numbers are
+/// restored bit for bit.
 ///
 /// Throws `data_error`, with the path, if the file is damaged, is not a checkpoint, or belongs to
 /// another model than `identity` describes; the message names the first difference.

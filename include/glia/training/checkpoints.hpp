@@ -37,8 +37,8 @@ namespace glia {
 
 namespace detail {
 
-/// Runs tasks one after another on a background thread; at most one task waits. If a task throws,
-/// the next call rethrows the exception.
+/// Runs tasks on a background thread, one at a time. If a task throws an exception, the next call
+/// of a member function rethrows it.
 class background_writer {
  public:
   background_writer() : thread_([this] { work(); }) {}
@@ -109,9 +109,9 @@ class background_writer {
   std::thread thread_;
 };
 
-/// A lock on a checkpoint folder, so that only one training at a time, of this program or another,
-/// writes to it. It locks the file .glia-lock in the folder, which is not removed. On file systems
-/// without locks it does nothing.
+/// A lock on a checkpoint folder. Only one training at a time, in this program or in another, can
+/// hold the lock and write to the folder. The locked file is .glia-lock in the folder; it is not
+/// removed. On file systems without locks, the lock has no effect.
 class folder_lock {
  public:
   /// Throws `data_error` if another training holds the lock.
@@ -143,10 +143,10 @@ class folder_lock {
 
 }  // namespace detail
 
-/// The options of `checkpoints`: when they are written, and which are kept.
+/// The options of `checkpoints`: when checkpoints are written, and how many are kept.
 struct checkpoint_options {
-  std::size_t every_steps = 0;  ///< Number of steps between checkpoints; 0: not by steps.
-  double every_seconds = 0;     ///< Seconds between checkpoints; 0: not by time.
+  std::size_t every_steps = 0;  ///< Number of steps between checkpoints; 0 turns this off.
+  double every_seconds = 0;     ///< Seconds between checkpoints; 0 turns this off.
   bool every_epoch = true;      ///< Whether to write a checkpoint after each epoch.
   std::size_t keep_last = 3;    ///< Number of newest checkpoints to keep, at least 1.
   /// Name of the score whose best epoch is kept as best.safetensors, such as "validation_loss";
@@ -162,25 +162,26 @@ struct checkpoint_options {
 ///
 /// With `fit_options::resume`, `fit` continues from the newest checkpoint in the folder, also in
 /// the middle of an epoch, or begins a new training if the folder has no checkpoint. A training
-/// that was killed at any moment and is resumed ends with the same parameters, bit for bit, as one
-/// without interruption. Keras's `BackupAndRestore` is similar; Keras's `ModelCheckpoint` does not
-/// resume.
+/// that was killed at any moment and is resumed ends with the same parameters, bit for bit, as
+/// without the interruption. Keras's `BackupAndRestore` is similar; Keras's `ModelCheckpoint` does
+/// not resume.
 ///
-/// - A background thread writes the files, such as step-000001200.safetensors. Each is written as a
-///   whole or not at all. Older ones are removed only after a newer one is complete.
+/// - A background thread writes the files, such as step-000001200.safetensors. Each file is written
+///   as a whole or not at all. An older file is removed only after a newer file is complete.
 /// - The best epoch by the score `monitor` is kept as best.safetensors.
 /// - `load` reads the model's parameters from any of these files.
-/// - If the newest checkpoint is damaged, the one before is used, and `history::notes` says so.
-/// - A state with a parameter that is infinite or NaN is not written, and such checkpoints are
-///   skipped when resuming. `history::notes` says so.
+/// - If the newest checkpoint is damaged, the checkpoint before it is used, and `history::notes`
+///   says so.
+/// - A state with an infinite or NaN number is not written. A checkpoint with such a number is
+///   skipped when a training is resumed. `history::notes` reports both.
 ///
 /// The first checkpoint is written before the first step, so that errors are found early. `fit`
 /// throws `data_error`
 ///
 /// - if the folder cannot be written to or the disk is full;
 /// - if another running training writes to the folder;
-/// - if the folder contains checkpoints and `fit` is not asked to resume;
-/// - if all checkpoints in it are damaged, or belong to another model.
+/// - if the folder contains checkpoints and `fit_options::resume` is false;
+/// - if all checkpoints in the folder are damaged, or if they belong to another model.
 ///
 /// The constructor throws `value_error` if `keep_last` is 0 or `every_seconds` is negative. Needs
 /// nlohmann-json: link `glia::safetensors`.
@@ -387,7 +388,7 @@ class checkpoints {
     });
   }
 
-  /// Gives a file a second name, and replaces another file of that name.
+  /// Gives `file` the second name `name`. Replaces a file that already has this name.
   static void stand_in(const std::filesystem::path& file, const std::filesystem::path& name) {
     const std::filesystem::path between = name.parent_path() / ".glia-best";
     std::error_code failure;
@@ -409,10 +410,10 @@ class checkpoints {
   checkpoint_options options_;
   std::map<std::string, std::string> identity_;
   std::shared_ptr<const detail::folder_lock> lock_;    // while a training runs
-  std::shared_ptr<detail::background_writer> writer_;  // likewise
+  std::shared_ptr<detail::background_writer> writer_;  // while a training runs
   clock::time_point last_written_;
   std::uint64_t last_step_ = 0;  // step of the last checkpoint
-  bool takes_any_ = false;       // whether states that are not finite are written, too
+  bool takes_any_ = false;       // whether states with infinite or NaN numbers are also written
   bool skips_ = false;           // whether the last state was skipped, because it was not finite
 };
 

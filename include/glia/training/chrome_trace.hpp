@@ -30,17 +30,17 @@ class chrome_trace {
     std::string name;            ///< Name of the activity.
     std::string category;        ///< Category, such as "forward".
     std::uint32_t row = 0;       ///< Index of the thread.
-    std::int64_t begin = 0;      ///< Begin, in nanoseconds of timeline::now.
-    std::int64_t end = 0;        ///< End, in nanoseconds of timeline::now.
-    std::string arguments = {};  ///< Members of a JSON object.
+    std::int64_t begin = 0;      ///< Start, on the clock of timeline::now, in nanoseconds.
+    std::int64_t end = 0;        ///< End, on the clock of timeline::now, in nanoseconds.
+    std::string arguments = {};  ///< Additional values, as members of a JSON object.
   };
   /// The value of the memory counter at a time.
   struct sample {
-    std::int64_t at = 0;  ///< Time, in nanoseconds of timeline::now.
+    std::int64_t at = 0;  ///< Time, on the clock of timeline::now, in nanoseconds.
     double resident = 0;  ///< Resident memory, in bytes.
   };
 
-  /// Adds the recording of a step.
+  /// Adds the kernels and other activities that were recorded in a step.
   void add(const timeline& times) {
     for (const kernel_time& e : times.kernels) {
       add(e);
@@ -145,7 +145,8 @@ class chrome_trace {
          phases[static_cast<std::size_t>(place.phase)], row_of(e.thread), e.begin, e.end,
          std::move(arguments)});
   }
-  /// Adds a thread that helped with a kernel. Work on batch tiles is already in the timeline.
+  /// Adds the time in which a worker thread helped with a kernel. The work on batch tiles is
+  /// already in the timeline.
   void add_helper(const busy_time& e, const std::vector<kernel_time>& kernels) {
     const auto of = std::find_if(kernels.begin(), kernels.end(), [&](const kernel_time& k) {
       return k.begin <= e.begin && e.end <= k.end;
@@ -158,7 +159,8 @@ class chrome_trace {
       add(part);
     }
   }
-  /// The index of a thread. The first thread seen is the one that trains.
+  /// Returns the index of a thread. The thread that trains is the first one seen, so it has the
+  /// index 0.
   [[nodiscard]] std::uint32_t row_of(std::thread::id thread) {
     const auto known = std::find(threads_.begin(), threads_.end(), thread);
     const auto row = static_cast<std::uint32_t>(known - threads_.begin());

@@ -16,8 +16,7 @@
 
 namespace glia {
 
-/// A confusion matrix: counts, for each true class and each predicted class, the samples of that
-/// class with that prediction.
+/// A confusion matrix: the number of samples for each pair of a true class and a predicted class.
 class confusion_matrix {
  public:
   /// Makes an empty matrix. Throws `value_error` for more than 65,536 classes.
@@ -25,9 +24,10 @@ class confusion_matrix {
     counts_.resize(classes * classes);
   }
 
-  /// Counts N samples from their outputs (N, K) and their true classes. The predicted class is the
-  /// highest output. Throws `shape_error` unless the outputs are (N, K) for N classes, `data_error`
-  /// if a class is not below K or an output is NaN.
+  /// Counts N samples, given the outputs (N, K) of a model and the true classes. The predicted
+  /// class of a sample is its highest output. Throws `shape_error` if the outputs do not have the
+  /// shape (N, K) for N true classes. Throws `data_error` if a class is not below K or if an output
+  /// is NaN.
   confusion_matrix(const xt::xarray<float>& outputs, std::span<const std::int32_t> truth)
       : confusion_matrix(outputs.dimension() == 2 ? outputs.shape()[1] : 0) {
     require<shape_error>(outputs.dimension() == 2 && outputs.shape()[0] == truth.size(),
@@ -45,13 +45,13 @@ class confusion_matrix {
     }
   }
 
-  /// Counts one sample. This function and those below throw `value_error` if a class is out of
-  /// range.
+  /// Counts one sample. This function, `count`, `precision` and `recall` throw `value_error` if a
+  /// class is out of range.
   void add(std::size_t truth, std::size_t prediction) { ++counts_[place(truth, prediction)]; }
 
   /// The number of classes.
   [[nodiscard]] std::size_t classes() const { return classes_; }
-  /// The number of samples of a true class with a prediction.
+  /// The number of samples with this true class and this predicted class.
   [[nodiscard]] std::size_t count(std::size_t truth, std::size_t prediction) const {
     return counts_[place(truth, prediction)];
   }
@@ -68,7 +68,8 @@ class confusion_matrix {
     }
     return share(right, total());
   }
-  /// The fraction of the samples predicted as class k that belong to class k; 0 if there are none.
+  /// The fraction of the samples predicted as class k that belong to class k. It is 0 if no sample
+  /// is predicted as class k.
   [[nodiscard]] double precision(std::size_t k) const {
     std::size_t taken = 0;
     for (std::size_t truth = 0; truth < classes_; ++truth) {
@@ -76,7 +77,8 @@ class confusion_matrix {
     }
     return share(count(k, k), taken);
   }
-  /// The fraction of the samples of class k that are predicted as class k; 0 if there are none.
+  /// The fraction of the samples of class k that are predicted as class k. It is 0 if there are no
+  /// samples of class k.
   [[nodiscard]] double recall(std::size_t k) const {
     std::size_t there = 0;
     for (std::size_t prediction = 0; prediction < classes_; ++prediction) {
@@ -85,9 +87,9 @@ class confusion_matrix {
     return share(count(k, k), there);
   }
 
-  /// A text table with a row for each true class and a column for each predicted class, with the
-  /// recall and precision of each class in percent. Throws `value_error` unless there is one name
-  /// for each class.
+  /// A text table with a row for each true class and a column for each predicted class. It also
+  /// contains the recall and the precision of each class in percent. Throws `value_error` unless
+  /// `names` contains one name for each class.
   [[nodiscard]] std::string table(std::span<const std::string> names) const {
     require<value_error>(names.size() == classes_, "confusion_matrix: expected ", classes_,
                          " names, got ", names.size());

@@ -11,12 +11,12 @@ namespace glia {
 ///
 ///     trainer.fit(train, test, {.epochs = 20, .callbacks = {glia::csv_logger{"history.csv"}}});
 ///
-/// The columns are those of `write_history_csv`: epoch, seconds, samples_per_second, learning_rate,
-/// loss and metrics, then validation_loss and the metrics of the validation. Epochs count from 1.
-/// `read_history_csv` reads the file.
+/// The columns are the same as for `write_history_csv`: epoch, seconds, samples_per_second,
+/// learning_rate, loss and metrics, then validation_loss and the metrics of the validation. Epochs
+/// count from 1. `read_history_csv` reads the file.
 ///
-/// The whole file is replaced after each epoch, so that it is complete at any time, and a resumed
-/// training has all its epochs in it. Keras's `CSVLogger` appends rows, and counts epochs from 0.
+/// The whole file is replaced after each epoch. It is therefore complete at any time, and contains
+/// all epochs of a resumed training. Keras's `CSVLogger` appends rows, and counts epochs from 0.
 ///
 /// `fit` throws `data_error` before the first step if the file cannot be written, except when it
 /// resumes a training.

@@ -33,8 +33,7 @@ struct early_stopping {
   /// "validation_accuracy".
   std::string monitor = "validation_loss";
   std::size_t patience = 5;  ///< Number of epochs without improvement, at least 1.
-  /// The score must improve on the best score by more than this number, at least 0.
-  double min_delta = 0;
+  double min_delta = 0;      ///< A better score must improve by more than this; at least 0.
   /// Whether the model gets the parameters of the best epoch at the end. Needs a copy of the
   /// parameters, in memory and in checkpoints.
   bool restore_best_weights = true;

@@ -25,7 +25,7 @@ template <layer Description, backend B, loss_function<tracing_backend<B>> Loss>
                           loss_ref<tracing_backend<B>>(loss, net.plan().outputs), options);
 }
 
-// Only reports that a data set is expected.
+/// Reports at compile time that arrays are not a data set.
 template <layer Description, backend B, class Inputs, class Targets, class Loss>
 scores evaluate(const model<Description, B>&, const xt::xexpression<Inputs>&,
                 const xt::xexpression<Targets>&, const Loss&, const evaluate_options& = {}) {

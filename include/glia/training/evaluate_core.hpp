@@ -16,9 +16,11 @@ namespace glia {
 
 /// The options of `evaluate`.
 struct evaluate_options {
-  /// Number of samples in a batch; 0: at most 256 samples, and at most about 32 MB.
+  /// Number of samples in a batch; 0: chosen so that a batch takes about 32 MB, at most 256
+  /// samples.
   std::size_t batch_size = 0;
-  /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, no metric otherwise.
+  /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, no metrics for
+  /// real-valued targets.
   metric_list metrics = {};
   /// Ranks that share the batches. All ranks must make the same call, and all ranks get the same
   /// result.

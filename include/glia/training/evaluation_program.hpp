@@ -14,8 +14,8 @@ namespace glia {
 
 /// A graph that computes the outputs of a model and their loss and metrics, for batches of one
 /// size. Used to evaluate on backends that compile whole graphs. Its inputs are the samples, the
-/// parameters, the targets and a mask of the rows that count; its outputs are those of
-/// `step_program`.
+/// parameters, the targets and the mask of `step_inputs::present`. Its outputs are the same sums as
+/// for `step_program`.
 template <compiling_backend B>
 class evaluation_program {
  public:
@@ -31,7 +31,8 @@ class evaluation_program {
   /// Whether a sample affects the outputs for other samples.
   [[nodiscard]] bool mixes_samples() const { return mixes_samples_; }
 
-  /// Computes the sums over a batch. Its first `samples` rows are samples, the others padding.
+  /// Computes the sums of the loss and the metrics over a batch. The first `samples` rows of the
+  /// batch are samples; the other rows are padding.
   void run(const model_core<B>& net, const batch& b, std::size_t samples,
            std::span<tensor> sums) const {
     const model_access::reading unchanged(net.access());

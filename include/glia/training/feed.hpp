@@ -21,8 +21,8 @@
 
 namespace glia {
 
-/// Throws `data_error` if a data set is empty or has too many samples, and `shape_error` unless its
-/// samples have the shape `sample`. `what` names the caller in messages.
+/// Throws `data_error` if a data set is empty or has too many samples, and `shape_error` if its
+/// samples do not have the shape `sample`. `what` is the name of the caller in error messages.
 inline void require_fitting(std::string_view what, const dataset_view& data, const shape& sample) {
   require<data_error>(data.size() > 0, what, ": the data set is empty");
   detail::require_numbered(what, data.size());
@@ -42,8 +42,8 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
           : "");
 }
 
-/// Whether targets (...) are class labels for the rows of outputs (..., K), such as the steps of a
-/// sequence or the pixels of an image.
+/// Whether targets (...) are class labels, one for each row of outputs (..., K). A row is, for
+/// example, a step of a sequence or a pixel of an image.
 template <class X>
 [[nodiscard]] bool are_classes_of_rows(const shape& targets, const shape& output,
                                        const loss_ref<X>& loss) {
@@ -51,8 +51,8 @@ template <class X>
          glia::are_classes_of_rows(batch_of(1, targets), batch_of(1, output));
 }
 
-/// The parts of a row of targets that are labels and that decide, by not being -1, whether a sample
-/// counts. `targets` is the shape of a target; empty for class labels.
+/// Returns the ranges of a sample's targets that contain class labels. A sample is ignored if all
+/// these labels are -1. `targets` is the shape of a sample's targets; empty for class labels.
 template <class X>
 [[nodiscard]] counted_targets counted_by(const loss_ref<X>& loss,
                                          const std::optional<shape>& targets, const shape& output) {
@@ -69,8 +69,8 @@ template <class X>
   }
   return result;
 }
-/// The same for a batch's targets. If the batch lacks a part that the loss needs, all samples
-/// count; the loss then throws a better message.
+/// The same for the targets of a batch. If the targets lack values that the loss needs, no sample
+/// is ignored; the loss then throws an error with a better message.
 template <class X>
 [[nodiscard]] counted_targets counted_by(const loss_ref<X>& loss, const batch& b,
                                          const shape& output) {
@@ -121,7 +121,8 @@ void require_target_shape(std::string_view what, const dataset_view& data, const
   return data.behind_frozen_layers() ? model_part::trained : model_part::whole;
 }
 
-/// Throws if the samples of a data set do not fit a model. `what` names the caller in messages.
+/// Throws an error if the samples of a data set do not fit a model. `what` is the name of the
+/// caller in error messages.
 template <backend B>
 void require_fitting(std::string_view what, const dataset_view& data, const model_core<B>& net) {
   require<value_error>(
@@ -135,8 +136,8 @@ void require_fitting(std::string_view what, const dataset_view& data, const mode
   require_fitting(what, data, net.sample_shape_of(part_for(data)));
 }
 
-/// Pads a batch to `rows` rows with copies of its first sample, so that nothing is computed that
-/// could not occur for a sample.
+/// Pads a batch to `rows` rows with copies of its first sample, so that the padding cannot cause
+/// numbers, such as NaN, that no sample causes.
 [[nodiscard]] inline batch filled_up(batch b, std::size_t rows) {
   const auto fill = [&](auto& values) {
     const std::size_t each = values.size() / b.size;
@@ -156,7 +157,8 @@ void require_fitting(std::string_view what, const dataset_view& data, const mode
   return b;
 }
 
-/// The indices of this rank's samples, if ranks take turns at batches. All indices without ranks.
+/// Returns the indices of this rank's samples, if the ranks take the batches of a data set in turn.
+/// Returns all indices if `ranks` is null.
 [[nodiscard]] inline std::vector<std::uint32_t> samples_in_turn(const rank_group* ranks,
                                                                 std::size_t size,
                                                                 std::size_t batch_size) {
@@ -172,7 +174,7 @@ void require_fitting(std::string_view what, const dataset_view& data, const mode
 }
 
 /// Calls use(batch) for the batches of a data set in order, until it returns false. If there are
-/// several ranks, each takes only its own batches.
+/// several ranks, each rank takes only its own batches.
 inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
                            function_ref<bool(const batch&)> use,
                            const rank_group* ranks = nullptr) {
@@ -187,8 +189,8 @@ inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
 }
 
 /// Runs a part of a model on all batches of a data set in order, and calls use(batch, outputs) for
-/// each until it returns false. There can be more outputs than samples; the additional ones at the
-/// end are padding.
+/// each batch, until `use` returns false. The outputs can have more rows than the batch has
+/// samples; the additional rows at the end are padding.
 template <backend B>
 void for_each_output(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
                      model_part which, const dataset_view& data, std::size_t batch_size,
@@ -208,7 +210,8 @@ void for_each_output(const model_core<B>& net, const description_ref<tracing_bac
   for_each_batch(data, batch_size, use_batch, ranks);
 }
 
-/// A mask (N): 1 for the samples of a batch that count, 0 for other samples and for padding.
+/// Returns the mask (N) of a batch: 1 for samples that contribute to the loss and the metrics, 0
+/// for ignored samples and for padding. The first `samples` rows of the batch are samples.
 template <backend B>
 [[nodiscard]] typename B::tensor present_rows(const B& device, const counted_targets& counted,
                                               const batch& b, std::size_t samples) {
@@ -218,7 +221,7 @@ template <backend B>
   }
   return samples_from_host(device, std::span<const float>(present), {b.size});
 }
-/// The number of samples of a batch that count.
+/// Returns the number of samples of a batch that are not ignored.
 [[nodiscard]] inline std::size_t count_of(const counted_targets& counted, const batch& b) {
   std::size_t result = b.size;
   for (std::size_t n = 0; n < b.size && !counted.all(); ++n) {
@@ -244,8 +247,8 @@ void first_to_host(const B& device, const typename B::tensor& x, std::span<float
   return b.is_labelled() ? tensor_spec{{b.size}, element::index} : real_of(b.target_shape);
 }
 
-/// Copies a batch's targets to the device. Throws `data_error` for a class label that the model has
-/// no output for.
+/// Copies a batch's targets to the device. Throws `data_error` if the model has no output for a
+/// class label.
 template <backend B>
 [[nodiscard]] targets<B> targets_of(const B& device, const batch& b, const shape& output) {
   if (!b.is_labelled()) {
@@ -264,7 +267,8 @@ template <backend B>
           {}};
 }
 
-/// Throws `value_error` if a model ends in a sigmoid or softmax and the loss applies one itself.
+/// Throws `value_error` if a model ends in a sigmoid or softmax and the loss also applies a sigmoid
+/// or softmax.
 template <backend X>
 void require_logits(const model_plan& plan, const loss_ref<X>& loss) {
   if (loss.applied_activation != output_kind::other) {
@@ -300,8 +304,8 @@ inline void require_class_values(std::span<const float> targets, std::size_t row
   }
 }
 
-/// Throws `data_error` unless each row of K targets is a probability distribution: at least 0, with
-/// a sum of 1 up to rounding.
+/// Throws `data_error` unless each row of K targets is a probability distribution: all values are
+/// at least 0, and their sum is 1 up to rounding.
 template <class Loss>
 void require_distributions(const Loss& loss, std::span<const float> targets, std::size_t classes) {
   constexpr double rounding = 1e-3;
@@ -368,7 +372,7 @@ void require_targets(const loss_ref<X>& loss, const batch& b, const shape& outpu
 }
 
 /// Whether a sample's targets represent a class: a row of probabilities, or a row that is 1 for one
-/// class and -1 for the others. A single target must be 0 or 1; `signs` also allows -1, and
+/// class and -1 for all other classes. A single target must be 0 or 1; `signs` also allows -1, and
 /// `probabilities` also allows values between 0 and 1.
 [[nodiscard]] inline bool is_class(std::span<const float> row, bool probabilities, bool signs) {
   if (row.size() == 1) {
@@ -388,7 +392,7 @@ void require_targets(const loss_ref<X>& loss, const batch& b, const shape& outpu
          (all_signs && sum == 2 - static_cast<double>(row.size()));
 }
 
-/// Throws `value_error` if a metric cannot be computed for such outputs and targets, or if two
+/// Throws `value_error` if a metric cannot be computed for these outputs and targets, or if two
 /// metrics have the same name.
 inline void require_metrics(const std::vector<metric>& metrics, const measured_outputs& of) {
   for (auto at = metrics.begin(); at != metrics.end(); ++at) {
@@ -409,7 +413,7 @@ void require_metrics(const std::vector<metric>& metrics, const shape& output,
 }
 
 /// Throws `data_error` if a metric needs classes and the targets of a batch do not represent
-/// classes, such as those of a regression.
+/// classes. Examples of such targets are the values of a regression.
 template <backend X>
 void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics, const batch& b,
                      const shape& output) {
@@ -431,7 +435,7 @@ void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics
   }
 }
 
-/// The default metrics: accuracy for class labels, none for real-valued targets.
+/// The default metrics: accuracy for class labels, no metrics for real-valued targets.
 [[nodiscard]] inline std::vector<metric> default_metrics(const dataset_view& data) {
   return data.target_shape() ? std::vector<metric>{} : std::vector<metric>{accuracy()};
 }

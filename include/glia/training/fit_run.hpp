@@ -109,13 +109,14 @@ class fit_run {
   }
   void require_same_epoch(std::size_t samples);
   void require_same_metrics();
-  /// A description of loss, optimizer and batches of this call of fit, as checkpoints store it.
+  /// Describes the loss, the optimizer and the batches of this call of fit. Checkpoints store this
+  /// text.
   [[nodiscard]] std::string setup() const;
   [[nodiscard]] std::vector<metric> measured_metrics() const;
   [[nodiscard]] std::vector<std::string> metric_names() const;
 
   void tell(event which, const frozen_pass* pass = nullptr);
-  /// The graphs that the backend has compiled so far, if it compiles any.
+  /// Counts the graphs that the backend has compiled so far. Zero if it does not compile graphs.
   [[nodiscard]] compilations compiled() const {
     if constexpr (compiling_backend<B>) {
       return what_.net.device().compilations();
@@ -224,7 +225,7 @@ void fit_run<B>::train(const dataset_view& train, const dataset_view* validation
   } catch (...) {
     try {
       keep_sums();
-    } catch (const device_error&) {  // the device is gone, and with it the sums of the epoch
+    } catch (const device_error&) {  // the device has failed, so the sums of the epoch are lost
       at().position = 0;
       at().sums.clear();
     }
@@ -462,7 +463,8 @@ void fit_run<B>::shuffle_for(std::uint64_t epoch, std::vector<std::uint32_t>& or
   }
 }
 
-/// Repeats the steps since a state, up to the first whose results are not finite, and describes it.
+/// Repeats the steps since the state `from`, up to the first step whose results are not finite.
+/// Returns a description of this step, and goes back to the state before it.
 template <backend B>
 std::string fit_run<B>::trace_not_finite(const training_state& from) {
   const training_state now = trainer_.state(what_.net);
@@ -497,7 +499,8 @@ std::string fit_run<B>::trace_not_finite(const training_state& from) {
   return "a step that did not occur again";
 }
 
-/// Finds the first kernel of a step whose result is not finite, on the first rank that has one.
+/// Finds the first kernel of a step whose result is not finite, on the lowest rank with such a
+/// kernel.
 template <backend B>
 std::string fit_run<B>::first_not_finite(const batch& own) {
   std::string found;

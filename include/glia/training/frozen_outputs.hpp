@@ -21,15 +21,15 @@ struct frozen_output_options {
   /// with the same results.
   bool cache = true;
   row_store::options storage{};  ///< Memory limit of the cache and folder for its file.
-  std::size_t batch_size = 32;   ///< Samples that pass the frozen layers at a time, at least 1.
+  std::size_t batch_size = 32;  ///< Number of samples in a batch for the frozen layers, at least 1.
   /// Ranks that share the computation; each rank gets all outputs. `fit` sets this option.
   rank_group* ranks = nullptr;
 };
 
-/// A data set whose samples are the outputs of a model's frozen layers, computed once, with the
-/// labels or targets of the original data set. Made by `compute_frozen_outputs`.
+/// A data set whose samples are the outputs of a model's frozen layers. They are computed once, by
+/// `compute_frozen_outputs`. The labels or targets are the same as in the original data set.
 ///
-/// The original data set must outlive it. Copies share the outputs.
+/// The original data set must outlive this object. Copies share the outputs.
 template <supervised_dataset D>
 class frozen_outputs {
  public:
@@ -66,7 +66,7 @@ class frozen_outputs {
 namespace detail {
 
 /// Computes the outputs of a model's frozen layers for all samples of a data set. Returns
-/// `std::nullopt` if Ctrl-C interrupts it.
+/// `std::nullopt` if Ctrl-C interrupts the computation.
 template <backend B>
 [[nodiscard]] std::optional<row_store> frozen_rows(
     const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
@@ -79,8 +79,8 @@ template <backend B>
 /// and `predict` accept the result instead of the data set.
 ///
 /// `what` is the name of the data set in the progress bar on `out`; null: no progress bar. Returns
-/// `std::nullopt` if Ctrl-C interrupts it. Throws `value_error` if the model does not begin with
-/// frozen layers.
+/// `std::nullopt` if Ctrl-C interrupts the computation. Throws `value_error` if the model does not
+/// begin with frozen layers.
 template <class Model, supervised_dataset D>
 [[nodiscard]] std::optional<frozen_outputs<D>> compute_frozen_outputs(
     const Model& net, const D& data, const std::string& what,

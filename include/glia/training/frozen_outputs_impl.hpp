@@ -20,7 +20,7 @@
 namespace glia::detail {
 
 /// Computes the outputs of the model's frozen layers for all samples. Calls `told` before the first
-/// batch and after each; returns `std::nullopt` if it returns false.
+/// batch and after each batch. Stops and returns `std::nullopt` if `told` returns false.
 template <backend B>
 std::optional<row_store> run_frozen_layers(const model_core<B>& net,
                                            const description_ref<tracing_backend<B>>& described,

@@ -19,17 +19,17 @@ concept host_memory_backend = placing_backend<B> && requires(const typename B::t
   { B::tensor::over(t.data(), tensor_spec{}) } -> std::same_as<typename B::tensor>;
 };
 
-/// The layout of the vector that is summed over the pieces of a batch. It contains the gradients,
-/// in the order in which the backward pass computes them, the changed running statistics, and the
-/// sums of loss and metrics.
+/// The layout of the vector that is summed over the pieces of a batch. The vector contains the
+/// gradients, in the order in which the backward pass computes them, then the changed running
+/// statistics, then the sums of the loss and the metrics.
 struct sum_layout {
   /// The position of a tensor in the vector.
   struct segment {
     std::size_t first = 0;  ///< Index of the tensor's first number.
     shape what;             ///< Shape of the tensor.
-    /// Index of its parameter; empty for sums of loss and metrics.
+    /// Index of the tensor's parameter; empty for sums of the loss and the metrics.
     std::optional<std::size_t> parameter = std::nullopt;
-    bool gradient = false;  ///< Whether it is a gradient, not a new value of the parameter.
+    bool gradient = false;  ///< Whether the tensor is a gradient.
 
     [[nodiscard]] std::size_t end() const { return first + padded(what.size()); }
     friend bool operator==(const segment&, const segment&) = default;
@@ -37,7 +37,7 @@ struct sum_layout {
   std::vector<segment> segments;
 
   [[nodiscard]] std::size_t size() const { return segments.empty() ? 0 : segments.back().end(); }
-  /// The number of gradient values, which come first in the vector.
+  /// The number of values that belong to gradients. They come first in the vector.
   [[nodiscard]] std::size_t gradients() const {
     const auto other = std::find_if_not(segments.begin(), segments.end(),
                                         [](const segment& one) { return one.gradient; });
@@ -47,7 +47,7 @@ struct sum_layout {
            bool gradient = false) {
     segments.push_back({size(), what, parameter, gradient});
   }
-  /// The size of a segment, rounded up to whole cache lines.
+  /// Rounds the size of a segment up to a multiple of 16 numbers, which is a cache line of floats.
   [[nodiscard]] static constexpr std::size_t padded(std::size_t count) noexcept {
     constexpr std::size_t line = 16;
     return (count + line - 1) / line * line;
@@ -55,11 +55,12 @@ struct sum_layout {
   friend bool operator==(const sum_layout&, const sum_layout&) = default;
 };
 
-/// The part of a training step before the sum over ranks, for pieces of batches of one shape: the
-/// forward and the backward pass. Its inputs are those of `step_inputs` with `each`, the piece's
-/// share of the batch, and the parameters. Its outputs are the tensors of `layout`, then the
-/// model's outputs if a metric needs them. If `joined` is not null, batch normalization is over the
-/// batches of all its ranks.
+/// A graph for the first half of a training step on several ranks: the forward and the backward
+/// pass on one piece of a batch. The sum over the ranks follows. The graph serves all pieces of one
+/// shape. Its inputs are the members of `step_inputs` except `numbers`, the piece's share of the
+/// batch, and the parameters. Its outputs are the tensors of `layout`, then the model's outputs if
+/// a metric needs them. If `joined` is not null, batch normalization uses the samples of all its
+/// ranks.
 template <backend B>
 class gradient_program {
  public:
@@ -130,8 +131,9 @@ class gradient_program {
   program<B> program_;
 };
 
-/// The part of a training step after the sum over ranks: the optimizer's update. Its inputs are the
-/// optimizer's numbers, the gradients of a layout, the parameters and the optimizer's state.
+/// A graph for the second half of a training step on several ranks, after the sum over the ranks:
+/// the optimizer's update. Its inputs are the optimizer's numbers for the step, the summed
+/// gradients, the parameters and the optimizer's state.
 template <backend B>
 class update_program {
  public:

@@ -41,14 +41,14 @@ struct history {
   /// Whether Ctrl-C, SIGTERM or a callback interrupted the training. The last epoch can then be
   /// incomplete.
   bool interrupted = false;
-  /// Remarks, in the order in which they were made. Examples: the loss is not finite, the training
-  /// resumed from a checkpoint or skipped a damaged one, its setup has changed since the
-  /// checkpoint, or all epochs were done already.
+  /// Remarks on the training, in the order of their events: the checkpoint from which it resumed,
+  /// skipped checkpoints, changes of the loss, the optimizer or the batches since that checkpoint,
+  /// a loss that is not finite, or no epochs left to do. Callbacks add further remarks.
   std::vector<std::string> notes;
   /// Reason why the training ended before its last epoch; empty if it did not end early.
   std::string stop_reason;
 
-  /// The loss ("loss") or a metric of each epoch during training, one value for each epoch. Throws
+  /// The loss ("loss") or a metric on the training data, one value for each epoch. Throws
   /// `value_error` for an unknown name.
   [[nodiscard]] std::vector<double> training(std::string_view name) const {
     std::vector<double> values;

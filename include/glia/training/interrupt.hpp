@@ -17,9 +17,9 @@ namespace glia {
 /// A second signal of the same kind ends the program as usual. A signal that the program ignores,
 /// such as Ctrl-C in a background job, stays ignored and is not reported.
 ///
-/// Guards can be nested and can exist on several threads. The first one installs the signal
-/// handlers. A signal is remembered until the last guard is destroyed, which restores the previous
-/// handlers, unless the program has installed others in the meantime.
+/// Guards can be nested and can exist on several threads. The first guard installs the signal
+/// handlers. A signal is remembered until the last guard is destroyed. The last guard restores the
+/// previous handlers, unless the program has installed other handlers in the meantime.
 class interrupt_guard {
  public:
   interrupt_guard() {

@@ -54,14 +54,15 @@ class target_values {
   std::string_view metric_ = "a metric";
 };
 
-/// The target of a sample: a class label, or values of the outputs' shape.
+/// The target of a sample: a class label, or real values with the shape of the outputs.
 struct sample_target {
   std::int32_t label = -1;    ///< Class label; -1 if the target has values.
   target_values values = {};  ///< Values; empty if the target is a class label.
   double threshold = 0;       ///< Threshold of a single output; a larger output predicts class 1.
 
-  /// The target value of output `i` of `outputs`. A class label is 1 at its own output and 0 at the
-  /// others; for a single output it is the label itself, 0 or 1.
+  /// The target value of output `i` of `outputs`. For a class label, the value is 1 if `i` is the
+  /// class, and 0 for the other outputs. If the model has a single output, the value is the label
+  /// itself, 0 or 1.
   [[nodiscard]] double value(std::size_t i, std::size_t outputs) const {
     if (!values.empty()) {
       return values[i];
@@ -70,7 +71,7 @@ struct sample_target {
   }
 };
 
-/// The properties of outputs and targets that a metric can check before anything runs.
+/// The properties of outputs and targets that a metric can check before the first step.
 struct measured_outputs {
   shape output;                      ///< Shape of the model's outputs, without the batch axis.
   std::optional<shape> values = {};  ///< Shape of a target; empty if samples have class labels.
@@ -80,9 +81,9 @@ struct measured_outputs {
 
 /// A metric: a number computed from a model's outputs and the targets, in addition to the loss.
 ///
-/// `update_state` adds to a few sums for each sample, in double precision on the host. `result`
-/// computes the metric from the sums. Without `result` the metric is the first sum divided by the
-/// number of samples:
+/// For each sample, `update_state` adds numbers to a few sums, in double precision on the host.
+/// `result` computes the metric from the sums. Without `result` the metric is the first sum divided
+/// by the number of samples:
 ///
 ///     glia::metric{.name = "bias", .update_state = [](auto y, const auto& t, auto sums) {
 ///                    sums[0] += y[0] - t.values[0];
@@ -93,15 +94,15 @@ struct metric {
   std::string name;         ///< Name in histories, CSV files and callbacks.
   std::string output = {};  ///< Name of the output, if the model has several; see `for_output`.
 
-  /// If k is above 0, the metric counts, on the device and without `update_state`, the samples
-  /// whose class is among the k highest outputs. If k is 0, the metric uses `update_state`.
+  /// If above 0, the metric is the fraction of samples whose class is among the k highest outputs.
+  /// The device computes it, without `update_state`. If 0, the metric uses `update_state`.
   std::size_t k = 0;
 
   /// Number of sums that `update_state` adds to; each sum begins at 0.
   std::size_t state_size = 1;
-  /// Whether `update_state` gets `state_size` fresh numbers for each sample, and `result` gets the
-  /// numbers of all samples, one after another. For metrics that sums cannot express, such as
-  /// `auc`. Takes 8 bytes for each number.
+  /// Whether each sample has its own `state_size` numbers, which begin at 0, instead of common
+  /// sums. `result` then gets the numbers of all samples, one after another. Use it for metrics
+  /// that sums cannot express, such as `auc`. Each number takes 8 bytes.
   bool per_sample = false;
   /// Adds one sample to the sums. `outputs` are the model's outputs for the sample.
   std::function<void(std::span<const float> outputs, const sample_target& target,
@@ -109,8 +110,9 @@ struct metric {
       update_state = {};
   /// Computes the metric from the sums over `samples` samples; default: sums[0] / samples.
   std::function<double(std::span<const double> sums, double samples)> result = {};
-  /// Returns why the metric cannot be computed for such outputs and targets, or an empty text if it
-  /// can. Called before the first step; `fit` and `evaluate` throw `value_error` with the text.
+  /// Returns why the metric cannot be computed for these outputs and targets, or an empty text if
+  /// it can be computed. Called before the first step; `fit` and `evaluate` throw `value_error`
+  /// with the text.
   std::function<std::string(const measured_outputs&)> unsupported_reason = {};
   /// Whether smaller values are better: true for errors, false for accuracies.
   bool smaller_is_better = false;

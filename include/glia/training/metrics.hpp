@@ -17,16 +17,16 @@ namespace glia {
 /// The predicted class is the highest of the K outputs. For a model with one output, class 1 is
 /// predicted if the output is above a threshold: 0 for logits, 0.5 if the model ends in a sigmoid
 /// or the loss is a regression loss, which trains outputs towards 0 and 1. Targets of -1 and 1 are
-/// for losses of logits and for `hinge`.
+/// allowed with `hinge` and with losses that take logits.
 ///
-/// For sequences, the accuracy of a sample is the mean over those of its steps that have a label;
-/// steps with label -1 do not count.
+/// For sequences, the accuracy of a sample is the mean over its steps. Steps with the label -1 are
+/// ignored.
 ///
 /// Keras chooses between `BinaryAccuracy`, `CategoricalAccuracy` and `SparseCategoricalAccuracy`;
 /// this metric covers all three.
 [[nodiscard]] inline metric accuracy() { return {.name = "accuracy", .k = 1}; }
-/// The fraction of samples whose true class is among the k highest outputs. Its name is
-/// "top_3_accuracy" for k = 3.
+/// The fraction of samples whose true class is among the k highest outputs. For k = 3, the metric
+/// has the name "top_3_accuracy".
 ///
 /// Throws `value_error` if k is 0; `fit` and `evaluate` throw it if k is greater than the number of
 /// outputs.

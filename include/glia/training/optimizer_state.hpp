@@ -26,8 +26,8 @@ namespace glia {
 ///     tape.backward(loss(y));
 ///     adam.update(tape, slots);
 ///
-/// The model must outlive it; otherwise its functions throw `value_error`. One thread at a time can
-/// use it. An update waits for threads that predict with the model.
+/// The model must outlive this object; otherwise its functions throw `value_error`. Only one thread
+/// at a time can use it. An update waits for threads that predict with the model.
 template <class Model, optimizer<typename Model::backend_type> Optimizer>
 class optimizer_state {
  public:
@@ -49,8 +49,8 @@ class optimizer_state {
     }
   }
 
-  /// Adds the gradients that `tape::backward` computed for the slots of `model::forward`. Can be
-  /// called several times before an update, for several batches, tapes or forward passes.
+  /// Adds the gradients that `tape::backward` computed for the slots that `model::forward` filled.
+  /// It can be called several times before an update, for several batches, tapes or forward passes.
   ///
   /// Throws `value_error`, and adds nothing, if the slots belong to another model or tape.
   void add(tape<B>& on, std::span<const gradient_slot> slots) {

@@ -26,7 +26,8 @@ namespace glia {
 namespace detail {
 
 /// The fraction of the rows of scores (..., K) whose class is among the k highest scores. Rows of
-/// class -1 do not count. Targets are a class for each row, or one value for each score.
+/// class -1 are ignored. The targets are one class for each row, or one value for each score; in
+/// the second case, the class is the highest value.
 [[nodiscard]] inline double share_in_top_k(std::span<const float> scores,
                                            std::span<const float> targets, std::size_t classes,
                                            std::size_t k) {
@@ -51,7 +52,8 @@ namespace detail {
   return counting == 0 ? 0 : hits / counting;
 }
 
-/// The same metric, computed only over the samples that count. Adds a sum for their number.
+/// Returns a metric like `m` that skips ignored samples. An additional sum counts the samples that
+/// are not ignored.
 [[nodiscard]] inline metric of_counted(const metric& m, const counted_targets& counted) {
   metric result = m;
   result.state_size = m.state_size + 1;
@@ -81,7 +83,7 @@ namespace detail {
   return result;
 }
 
-/// The metric of one output, as a metric of rows that hold all outputs side by side.
+/// Converts the metric of one output to a metric of rows that contain all outputs side by side.
 [[nodiscard]] inline metric of_rows(const metric& m, const std::vector<row_part>& outputs,
                                     const std::vector<row_part>& targets) {
   const row_part output = part_called(m.output, outputs, m.name);
@@ -122,8 +124,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Converts metrics of single outputs to metrics of rows that hold all outputs side by side. Throws
-/// `value_error` if a metric does not name an output, or names an unknown one.
+/// Converts metrics of single outputs to metrics of rows that contain all outputs side by side.
+/// Throws `value_error` if a metric names an unknown output, or no output although the model has
+/// several outputs.
 [[nodiscard]] inline std::vector<metric> metrics_of_rows(std::vector<metric> metrics,
                                                          const std::vector<row_part>& outputs,
                                                          const std::vector<row_part>& targets) {

@@ -52,7 +52,7 @@ struct profile {
   profile_memory memory;                     ///< Memory of the training.
   double peak_flops = 0;                     ///< Measured peak FLOP/s of the machine; 0: unknown.
 
-  /// The fraction of the steps' time that the entries and the other activities explain.
+  /// The fraction of `seconds` that belongs to an entry or to another activity.
   [[nodiscard]] double accounted() const {
     double known = 0;
     for (const profile_entry& e : entries) {
@@ -67,11 +67,12 @@ struct profile {
   /// Adds the recording of one step that took `took` seconds.
   void add(const timeline& times, double took);
 
-  /// A text table with a row for each layer: milliseconds of a step in the forward pass, backward
-  /// pass and update, its percentage of the step, its speed, also relative to the machine's peak,
-  /// and the memory for one batch. Further rows are for other activities, such as waiting for data.
+  /// A text table with a row for each layer. The columns are the milliseconds of a step in the
+  /// forward pass, the backward pass and the update, the percentage of the step, the speed, the
+  /// speed in percent of the machine's peak, and the memory for one batch. Further rows are for
+  /// other activities, such as waiting for data.
   [[nodiscard]] std::string layer_table() const;
-  /// A text table of the `most` slowest kernels.
+  /// A text table of the kernels that take the longest time, at most `most` of them.
   [[nodiscard]] std::string kernel_table(std::size_t most = 12) const;
   /// A text table of the memory of the training.
   [[nodiscard]] std::string memory_table() const;

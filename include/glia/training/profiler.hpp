@@ -19,11 +19,11 @@
 
 namespace glia {
 
-/// The options of `profiler`: which steps it measures, and what it prints.
+/// The options of `profiler`: the steps that it measures, and the stream to which it prints.
 struct profiler_options {
   std::ostream* print = nullptr;  ///< Stream for the tables at the end; null: none.
-  std::size_t skip = 3;  ///< Number of first steps to skip, during which glia records and warms up.
-  std::size_t steps = 50;  ///< Number of steps to measure after the skipped steps.
+  std::size_t skip = 3;           ///< Number of steps to skip at the start, while glia warms up.
+  std::size_t steps = 50;         ///< Number of steps to measure after the skipped steps.
   /// Whether to measure the machine's peak FLOP/s at the end, in a few hundredths of a second.
   bool measure_peak = true;
 };
@@ -39,9 +39,8 @@ struct profiler_options {
 /// or Chrome's trace viewer, and profile.txt with the tables. The folder is created before the
 /// first step.
 ///
-/// Copies share their results. Therefore, the object that was passed to `fit` has the results
-/// afterwards. `fit` throws `data_error`, with the path, if the folder cannot be created or a file
-/// cannot be written.
+/// Copies share their results, so you can read them from the object that you passed to `fit`. `fit`
+/// throws `data_error`, with the path, if the folder cannot be created or a file cannot be written.
 class profiler {
  public:
   static constexpr bool first_rank_only = true;

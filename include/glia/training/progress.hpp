@@ -25,7 +25,8 @@ class progress {
   progress(std::ostream& out, bool terminal, std::size_t epochs, std::string counted = "samples")
       : out_(&out), terminal_(terminal), epochs_(epochs), counted_(std::move(counted)) {}
 
-  /// Begins an epoch. `done` of its samples were seen before an interruption.
+  /// Begins an epoch. `done` is the number of its samples that were trained on before an
+  /// interruption.
   void start_epoch(std::size_t epoch, std::size_t samples, std::size_t done = 0) {
     const std::string all = std::to_string(epochs_);
     const std::string number = std::to_string(epoch);
@@ -34,7 +35,7 @@ class progress {
                samples, done);
   }
 
-  /// Begins a pass over the samples that is not an epoch, such as the one through frozen layers.
+  /// Begins a pass over the samples that is not an epoch, such as the pass through frozen layers.
   void start_pass(const std::string& label, std::size_t samples, std::size_t done = 0) {
     label_ = label;
     before_ = done;
@@ -43,8 +44,8 @@ class progress {
     drawn_ = started_ - redraw_every;
   }
 
-  /// Redraws the bar if a tenth of a second has passed. Only then calls `loss()`, which may have to
-  /// wait for the device.
+  /// Redraws the bar if it was drawn at least a tenth of a second ago. Calls `loss()` only in this
+  /// case, because `loss()` may have to wait for the device.
   template <class Loss>
   void update(std::size_t done, const Loss& loss) {
     if (due()) {
@@ -132,7 +133,8 @@ class progress {
     return seconds < 0.1 ? fixed_text(1e3 * seconds, 1) + " ms" : fixed_text(seconds, 2) + " s";
   }
 
-  /// Formats counts as in "1 program compiled, 1 loaded in 0.93 s".
+  /// Formats the numbers of compiled and loaded graphs and their time, as in "1 program compiled, 1
+  /// loaded in 0.93 s".
   static std::string compilations_text(const compilations& made) {
     std::string result;
     for (const auto& [count, how] :

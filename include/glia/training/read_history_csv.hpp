@@ -36,8 +36,8 @@ namespace detail {
 
 /// Reads a history that `write_history_csv` or `csv_logger` wrote.
 ///
-/// The metrics of the result have only their names. `samples` of an epoch is computed from
-/// samples_per_second and seconds, rounded.
+/// The metrics of the result contain only their names. The number of samples of an epoch is
+/// computed from samples_per_second and seconds, and rounded.
 ///
 /// Throws `data_error`, with the path and the line, if the file is missing or has another format.
 [[nodiscard]] inline history read_history_csv(const std::filesystem::path& path) {

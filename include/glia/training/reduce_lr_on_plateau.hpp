@@ -17,8 +17,8 @@ namespace glia {
 ///     trainer.fit(train, test, {.epochs = 100, .callbacks = {glia::reduce_lr_on_plateau{}}});
 ///
 /// From then on, the learning rate of the optimizer or of its schedule is multiplied by `factor`.
-/// It can happen several times. The defaults and the behavior are those of Keras's
-/// `ReduceLROnPlateau`; whether larger or smaller values are better follows from the metric.
+/// The learning rate can be lowered several times. The defaults and the behavior are the same as in
+/// Keras's `ReduceLROnPlateau`. The metric defines whether larger or smaller values are better.
 ///
 /// `fit` throws `value_error` if `monitor` is not a score of the training or if an option is out of
 /// its range.
@@ -28,12 +28,12 @@ struct reduce_lr_on_plateau {
   std::string monitor = "validation_loss";
   double factor = 0.1;        ///< Factor of the learning rate, in (0, 1).
   std::size_t patience = 10;  ///< Number of epochs without improvement, at least 1.
-  /// Length of the cooldown after each reduction. As in Keras, the epoch in which it ends already
-  /// counts, so cooldown - 1 epochs are ignored.
+  /// Length of the cooldown after each reduction, in epochs. Epochs in the cooldown do not count as
+  /// epochs without improvement. As in Keras, the last epoch of the cooldown already counts, so
+  /// cooldown - 1 epochs are ignored.
   std::size_t cooldown = 0;
-  /// The score must improve on the best score by more than this number, at least 0.
-  double min_delta = 1e-4;
-  double min_lr = 0;  ///< Lower bound of the learning rate, at least 0.
+  double min_delta = 1e-4;  ///< A better score must improve by more than this; at least 0.
+  double min_lr = 0;        ///< Lower bound of the learning rate, at least 0.
 
   void operator()(const training& t) const {
     if (t.event == event::train_begin) {
@@ -56,8 +56,8 @@ struct reduce_lr_on_plateau {
   }
 
  private:
-  /// Whether the learning rate is lowered after the last epoch. Goes through all epochs, so that
-  /// the history is the only state.
+  /// Whether the learning rate is lowered after the last epoch. Goes through all epochs of the
+  /// history, so that the callback needs no state.
   [[nodiscard]] bool due(const history& h) const {
     const double sign = smaller_is_better(h.metrics, monitor) ? 1 : -1;
     double best = std::numeric_limits<double>::infinity();

@@ -12,7 +12,8 @@ namespace glia {
 
 namespace detail {
 
-/// See metric::unsupported_reason.
+/// Returns why the metric does not fit these outputs and targets, or an empty text if it fits; see
+/// metric::unsupported_reason.
 [[nodiscard]] inline std::string refuse_unless_values(const measured_outputs& of) {
   if (of.applied != output_kind::other) {
     return text(
@@ -73,9 +74,9 @@ namespace detail {
 /// The sums and the mean are over all samples and outputs together. Keras's `R2Score` and
 /// scikit-learn's `r2_score` compute one score for each output and average them.
 ///
-/// 1 for perfect predictions, 0 for a model that always predicts the mean of the targets, NaN if
-/// all targets are equal. `fit` and `evaluate` throw `value_error` if outputs and targets differ in
-/// shape, or if the loss takes logits.
+/// The score is 1 for perfect predictions, 0 for a model that always predicts the mean of the
+/// targets, and NaN if all targets are equal. `fit` and `evaluate` throw `value_error` if outputs
+/// and targets differ in shape, or if the loss takes logits.
 [[nodiscard]] inline metric r2_score() {
   enum { errors, count, mean, spread };
   return {.name = "r2_score",

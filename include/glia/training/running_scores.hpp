@@ -21,17 +21,17 @@ namespace glia {
 struct scoring {
   std::vector<metric> metrics;
   double border = 0;  ///< Threshold of a single output; a larger output predicts class 1.
-  counted_targets counted = {};  ///< Targets that decide whether a sample counts.
+  counted_targets counted = {};  ///< Targets that decide whether a sample is ignored.
 
   /// Whether a metric needs the outputs on the host.
   [[nodiscard]] bool needs_outputs() const {
     return std::any_of(metrics.begin(), metrics.end(),
                        [](const metric& m) { return !m.counts_classes(); });
   }
-  /// The number of result tensors of a batch: the sums of the loss and of metrics that count
-  /// classes, and the outputs if they are needed.
+  /// The number of result tensors of a batch: the sum of the loss, the sum of each metric that
+  /// counts classes, and the model's outputs if a metric needs them.
   [[nodiscard]] std::size_t results() const { return sums() + (needs_outputs() ? 1 : 0); }
-  /// The number of result tensors without the outputs.
+  /// The number of result tensors of a batch without the model's outputs.
   [[nodiscard]] std::size_t sums() const {
     const auto counting = std::count_if(metrics.begin(), metrics.end(),
                                         [](const metric& m) { return m.counts_classes(); });
@@ -42,7 +42,8 @@ struct scoring {
 
 namespace detail {
 
-/// The mean (N) of numbers (N, ...) over those rows of each sample whose class is not -1.
+/// Returns, for each sample, the mean (N) of the numbers `found` (N, ...) over the rows whose class
+/// is not -1.
 template <backend B>
 [[nodiscard]] typename B::tensor shares_of_counting(const B& device,
                                                     const typename B::tensor& found,
@@ -57,10 +58,10 @@ template <backend B>
   return device.run(kernels::reshape{{samples}}, shares);
 }
 
-/// The hits (N) of a metric that counts classes: 1 for samples that it counts, 0 for others. For
-/// outputs (N, ..., K) with a class for each row, the fraction of a sample's rows. A single output
-/// above `border` predicts class 1. Throws `shape_error` or `value_error` if the metric does not
-/// fit the outputs.
+/// Returns the hits (N) of a metric that counts classes: 1 if a sample's class is among the k
+/// highest outputs, otherwise 0. For outputs (N, ..., K) with a class for each row, a hit is the
+/// fraction of a sample's rows. A single output above `border` predicts class 1. Throws
+/// `shape_error` or `value_error` if the metric does not fit the outputs.
 template <backend B>
 [[nodiscard]] typename B::tensor hits(const B& device, const metric& m, const typename B::tensor& y,
                                       const targets<B>& t, double border) {
@@ -96,8 +97,8 @@ template <backend B>
                     t.values ? device.run(kernels::argmax{}, t.values) : t.labels);
 }
 
-/// The sums over a batch of the losses (N) and of each metric that counts classes. With a mask
-/// `present` (N), only samples with 1 count.
+/// Returns the sum of the losses (N) over a batch, and the sum of the hits of each metric that
+/// counts classes. With a mask `present` (N), the sums are over the samples with mask 1.
 template <backend B>
 [[nodiscard]] std::vector<typename B::tensor> sums_of(const B& device,
                                                       const typename B::tensor& losses,
@@ -121,36 +122,37 @@ template <backend B>
 
 }  // namespace detail
 
-/// Sums loss and metrics over batches. Losses and metrics that count classes are summed on the
-/// device for each batch, and these sums, like all others, in double precision on the host. Results
-/// are copied to the host when they are needed and after every few batches.
+/// Sums loss and metrics over batches. The device sums the losses, and the metrics that count
+/// classes, over one batch. The host adds the results of all batches, and computes the other
+/// metrics, in double precision. Results are copied to the host when they are needed, and after
+/// every few batches.
 template <backend B>
 class running_scores {
  public:
   /// A single output above `border` predicts class 1. Throws `value_error` if a metric has neither
-  /// `update_state` nor `k`, no state, or needs a `result`.
+  /// `update_state` nor `k`, if its `state_size` is 0, or if it has `per_sample` without `result`.
   running_scores(B device, std::vector<metric> metrics, double border = 0);
 
   /// Discards everything added so far.
   void reset();
-  /// Sets which samples of the following batches count. By default, all do.
+  /// Sets which samples of the following batches are ignored. By default, no sample is ignored.
   void count(counted_targets which) { how_.counted = std::move(which); }
 
-  /// Adds the losses (N) and outputs `y` of a batch. Throws if a metric does not fit the outputs.
-  /// Not for metrics that need outputs, or if not all samples count.
+  /// Adds the losses (N) and outputs `y` of a batch. Throws an error if a metric does not fit the
+  /// outputs. Use this function only if no metric needs outputs and no sample can be ignored.
   void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t) {
     add_sums(y.shape()[0], detail::sums_of(device_, losses, y, t, how_));
   }
-  /// Adds the losses (N) and outputs `y` of a batch, for all kinds of metrics.
+  /// Adds the losses (N) and outputs `y` of a batch, for all metrics. Ignored samples are skipped.
   void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t,
            const batch& b);
   /// Adds the result tensors of a batch; see scoring::results.
   void add_results(std::span<const typename B::tensor> results, const batch& b);
 
-  /// Adds sums over `count` samples that are already on the host.
+  /// Adds the result sums of `count` samples. They are already on the host.
   void add_read(std::size_t count, std::span<const double> sums);
-  /// Adds the outputs (N, ...) of a batch to the metrics that need outputs. Samples that do not
-  /// count are skipped.
+  /// Adds the outputs (N, ...) of a batch to the metrics that need outputs. Ignored samples are
+  /// skipped.
   void add_outputs(std::span<const float> outputs, const batch& b);
 
   [[nodiscard]] const scoring& how() const { return how_; }
@@ -166,8 +168,8 @@ class running_scores {
   /// metric that counts classes, then the state of each other metric. A resumed epoch continues
   /// from them, bit for bit.
   [[nodiscard]] std::vector<double> sums_so_far() const;
-  /// Replaces everything added by the numbers of `sums_so_far` of the same metrics. Throws
-  /// `value_error`, and changes nothing, if the number of values is wrong.
+  /// Replaces everything added so far by numbers that `sums_so_far` returned for the same metrics.
+  /// Throws `value_error`, and changes nothing, if the number of values is wrong.
   void go_on_from(std::span<const double> numbers);
 
  private:
@@ -185,8 +187,8 @@ class running_scores {
 
   B device_;
   scoring how_;
-  // Sums of the loss and of the metrics that count classes; then the same for each batch that is
-  // not yet in these sums, because nobody has asked for them.
+  // `sums_` contains the sums of the loss and of the metrics that count classes. `pending_`
+  // contains the same sums for each batch that is not yet added to `sums_`.
   mutable std::vector<double> sums_;
   mutable std::vector<typename B::tensor> pending_;
   mutable std::vector<double> read_;      // the numbers of `pending_` on the host

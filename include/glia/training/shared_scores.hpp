@@ -38,8 +38,8 @@ template <class T>
 
 }  // namespace detail
 
-/// Collects the outputs of all ranks for their samples of a batch, and adds them, in the order of
-/// the samples, to the metrics that need outputs.
+/// Collects the outputs for a batch from all ranks, and adds them to the metrics that need outputs,
+/// in the order of the samples.
 template <backend B>
 void add_outputs_of_all(rank_group& ranks, const batch& own, const std::vector<float>& outputs,
                         running_scores<B>& sums) {
@@ -51,7 +51,7 @@ void add_outputs_of_all(rank_group& ranks, const batch& own, const std::vector<f
   sums.add_outputs(std::span<const float>(all), whole);
 }
 
-/// Sums the scores of batches at which ranks take turns. All ranks add the scores in the order of
+/// Sums the scores of batches that the ranks take in turn. All ranks add the scores in the order of
 /// the batches, so that the result is the same, bit for bit, for every number of ranks.
 template <backend B>
 class shared_scores {
@@ -137,7 +137,7 @@ class shared_scores {
   running_scores<B>* into_;
   // The values of all batches of this rank, concatenated:
   std::vector<std::size_t> sizes_;
-  std::vector<std::size_t> counts_;  // numbers of samples that count
+  std::vector<std::size_t> counts_;  // numbers of samples that are not ignored
   std::vector<double> sums_;
   std::vector<float> outputs_;
   std::vector<std::int32_t> classes_;

@@ -41,7 +41,8 @@ namespace glia {
   return result;
 }
 
-/// A sum over the pieces of a batch and over ranks, with its memory and its thread.
+/// The sum of a vector over the pieces of a batch, which are on several ranks. Contains the memory
+/// and the thread for the sum.
 template <backend B>
 class shared_sum {
  public:
@@ -62,8 +63,8 @@ class shared_sum {
   void begin() { sum_.begin(); }
   void finish() { sum_.finish(); }
 
-  /// The tensors that the backward pass of a piece writes its results to, on backends whose tensors
-  /// are in host memory.
+  /// The tensors to which the backward pass of a piece writes its results, on backends whose
+  /// tensors are in host memory.
   [[nodiscard]] std::vector<tensor> places_for(std::size_t piece) const {
     std::vector<tensor> places;
     for (const sum_layout::segment& one : layout_.segments) {
@@ -82,7 +83,7 @@ class shared_sum {
     device.to_host(from, std::span(to, one.what.size()));
     add(piece, segment);
   }
-  /// Adds a piece without samples.
+  /// Adds zeros for a piece without samples.
   void add_nothing(std::size_t piece) {
     std::fill_n(sum_.memory_for(piece), layout_.size(), T(0));
     sum_.add(piece, 0, layout_.size());
@@ -150,14 +151,14 @@ class shared_step {
     const shape& output;  ///< Shape of the model's outputs for a sample.
     bool depth_first;
     const std::optional<frozen_end>& frontier;
-    const counted_targets& counted;  ///< Targets that decide whether a sample counts in the loss.
+    const counted_targets& counted;  ///< Targets that decide whether a sample is ignored.
     tensor numbers;                  ///< Numbers of the optimizer for this step.
     step_key key;
     timeline* times;  ///< Recording of the step; can be null.
   };
 
-  /// Takes a step on this rank's samples of a batch, and computes the scores if asked for. `rows`
-  /// is the number of samples in a piece of a full batch.
+  /// Takes a step on this rank's samples of a batch, and computes the sums of `scores` if it is not
+  /// empty. `rows` is the number of samples in a piece of a full batch.
   void run(const step& at, const batch& own, const std::optional<scoring>& scores,
            std::size_t rows) {
     if (taken_ == nullptr) {
@@ -202,7 +203,7 @@ class shared_step {
     taken_ = sum;
   }
 
-  /// Adds the loss and the metrics of the last step's whole batch, of all ranks, to `sums`.
+  /// Adds the loss and the metrics of the last step to `sums`, for the samples of all ranks.
   void add_scores(const batch& own, running_scores<B>& sums) const {
     std::vector<double> of_batch;
     for (const sum_layout::segment& one : taken_->layout().segments) {
@@ -225,7 +226,7 @@ class shared_step {
     }
     return most;
   }
-  /// The working memory of its batch tiles, in bytes.
+  /// The largest working memory of batch tiles in a graph, in bytes.
   [[nodiscard]] std::size_t lane_bytes() const {
     std::size_t most = 0;
     for (const kept_gradients& one : gradients_) {
@@ -235,8 +236,8 @@ class shared_step {
   }
 
  private:
-  /// Throws `rank_error` if ranks have different options. They would send different messages and
-  /// wait forever.
+  /// Throws `rank_error` if the ranks have different options. Otherwise they would send different
+  /// messages and wait forever.
   void require_same_options() const {
     const distributed_options& how = over_.options;
     const std::vector<rank_setting> own{{"ranks", text(over_.size())},
@@ -267,7 +268,7 @@ class shared_step {
     return {batch_of(b.size, at.sample), target_spec(b), depth_first(at), !at.counted.all()};
   }
 
-  /// The layout for a rank without samples: the same as for one sample.
+  /// Returns the layout of the sum on a rank without samples. It is the same as for one sample.
   [[nodiscard]] const sum_layout& layout_of(const step& at, const batch& own,
                                             const std::optional<scoring>& scores) {
     step_shapes one = shapes_for(at, own);
@@ -277,7 +278,7 @@ class shared_step {
     return gradients_for(at, one, scores).layout();
   }
 
-  /// The sum in progress, or a new one.
+  /// Returns the sum `begun`, or begins a sum with this layout if `begun` is null.
   [[nodiscard]] shared_sum<B>& begin_sum(const sum_layout& layout, shared_sum<B>* begun) {
     if (begun != nullptr) {
       return *begun;
@@ -407,7 +408,7 @@ class shared_step {
   std::vector<tensor*> room_;
   batch_sum_record record_;
   const shared_sum<B>* taken_ = nullptr;  // sum of the last step
-  std::size_t count_ = 0;                 // its number of samples that count, of all ranks
+  std::size_t count_ = 0;                 // its samples that are not ignored, on all ranks
   std::vector<float> outputs_;            // its outputs on this rank, if a metric needs them
 };
 

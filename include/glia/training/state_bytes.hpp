@@ -49,7 +49,7 @@ void for_each_part(const Each& each, auto& scores) requires requires {
 }
 { each(scores.loss), each(scores.metric_values), each(scores.metric_names); }
 
-/// Appends values to a string.
+/// Appends the bytes of values to a string.
 struct byte_writer {
   std::string* to;
 
@@ -130,8 +130,8 @@ struct byte_reader {
   write(state);
   return bytes;
 }
-/// Converts bytes of `bytes_of` back to a training state. Throws `value_error` if they are
-/// incomplete or too long.
+/// Converts the bytes that `bytes_of` returned back to a training state. Throws `value_error` if
+/// they are incomplete or too long.
 [[nodiscard]] inline training_state state_of(std::string_view bytes) {
   training_state state;
   const detail::byte_reader read{&bytes};

@@ -19,7 +19,8 @@ namespace glia {
 
 namespace detail {
 
-/// The mean of the losses (N) of the samples that count, or their sum with the weight `each`.
+/// Returns the mean of the losses (N) of the samples that are not ignored. If `each` is not empty,
+/// returns the sum of these losses times `each`.
 template <backend X>
 [[nodiscard]] variable<X> mean_loss(tape<X>& on, const variable<X>& losses,
                                     const typename X::tensor& present,
@@ -211,7 +212,7 @@ template <backend B>
 }
 
 /// Records and compiles a step. On backends that compile, sets `mixes` to whether a sample affects
-/// the results for others.
+/// the results for other samples.
 template <backend B>
 [[nodiscard]] program<B> record_step(const B& device, const step_shapes& shapes,
                                      const parameter_list<B>& parameters,

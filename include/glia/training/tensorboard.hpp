@@ -16,7 +16,7 @@
 
 namespace glia {
 
-/// The options of `tensorboard`: what is written, and how often.
+/// The options of `tensorboard`: the values that it writes, and how often it writes them.
 struct tensorboard_options {
   /// Number of steps between two values of running_loss, the epoch's mean loss so far; 0: none.
   std::size_t loss_every_steps = 0;
@@ -38,12 +38,12 @@ struct tensorboard_options {
 ///
 /// The horizontal axis is the number of training steps; Keras's `TensorBoard` has epochs there.
 ///
-/// A resumed training writes a new file to the same folder. TensorBoard then ignores older values
-/// of steps that are repeated. The same happens if a new training uses the folder of another one.
-/// An interrupted epoch is written when it is complete.
+/// A resumed training writes a new file to the same folder. If steps are repeated, TensorBoard then
+/// ignores their older values. The same happens if a new training uses the folder of another
+/// training. An interrupted epoch is written when it is complete.
 ///
-/// Scalars that are not finite are written as they are. Histograms leave such numbers out, and
-/// not_finite/dense_0.kernel counts them if there are any.
+/// Infinite and NaN scalars are written unchanged. Histograms do not include infinite and NaN
+/// numbers. If a parameter has such numbers, a value such as not_finite/dense_0.kernel counts them.
 ///
 /// The constructor throws `value_error` if `histogram_buckets` is 0. `fit` throws `data_error`,
 /// before the first step, if the folder cannot be written to.

@@ -10,8 +10,8 @@
 
 namespace glia {
 
-/// A callback that stops the training when a number becomes infinite or NaN, and reports which
-/// layer and kernel computed it first.
+/// A callback that stops the training when a number becomes infinite or NaN, and reports the layer
+/// and the kernel that first computed such a number.
 ///
 ///     trainer.fit(train, test, {.epochs = 20, .callbacks = {glia::terminate_on_nan()}});
 ///
@@ -20,7 +20,8 @@ namespace glia {
 ///
 /// The loss is checked after each step. Parameters and optimizer state are checked at the beginning
 /// of each epoch and every `copy_every` steps, and copied if they are finite. To find the cause,
-/// the steps since the last copy are repeated, kernel by kernel.
+/// the steps since the last copy are repeated; the first step with such a number is then computed
+/// kernel by kernel.
 ///
 /// Keras's `TerminateOnNaN` checks only the loss, and the model keeps its invalid parameters.
 class terminate_on_nan {

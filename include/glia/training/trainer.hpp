@@ -122,8 +122,8 @@ class trainer<Model, Loss, Optimizer> {
   /// and `fit_options::resume` continues from there.
   ///
   /// If the model begins with frozen layers, their outputs are computed once and cached. They are
-  /// not cached if `fit_options::frozen_outputs` says so or if the samples change from epoch to
-  /// epoch, as augmented images do. Both data sets can also be `frozen_outputs`.
+  /// not cached if `fit_options::frozen_outputs.cache` is false, or if the samples change from
+  /// epoch to epoch, as augmented images do. Both data sets can also be `frozen_outputs`.
   ///
   /// Throws `shape_error`, `value_error` or `data_error` before the first step if the data sets,
   /// the loss or the metrics do not fit the model.

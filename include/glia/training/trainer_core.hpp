@@ -42,16 +42,17 @@ struct fit_options {
   std::size_t epochs = 1;
   std::size_t batch_size = 32;  ///< Samples in a batch, at least 1; the last batch may be smaller.
   bool shuffle = true;          ///< Whether each epoch has its own random order of samples.
-  /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, no metric otherwise.
+  /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, no metrics for
+  /// real-valued targets.
   metric_list metrics = {};
   std::ostream* progress = &std::cout;  ///< Stream for the progress bar; nullptr: silent.
-  /// Callbacks, called at each event in this order; those with `runs_last`, such as `checkpoints`,
-  /// come last.
+  /// Callbacks, called at each event in this order. Callbacks with `runs_last`, such as
+  /// `checkpoints`, come last.
   std::vector<callback> callbacks = {};
   frozen_output_options frozen_outputs{};  ///< Options of the cache for outputs of frozen layers.
 
-  /// Whether to resume the trainer's last call of `fit`, or the restored state, until `epochs`
-  /// epochs are done in total. Resumes in the middle of an epoch, too.
+  /// Whether to continue the trainer's last call of `fit`, or a restored state, until `epochs`
+  /// epochs are done in total. The training also continues in the middle of an epoch.
   bool resume = false;
   bool stop_at_interrupt = true;  ///< Whether Ctrl-C and SIGTERM stop after the current step.
 };
@@ -66,8 +67,8 @@ class trainer_core {
   using X = tracing_backend<B>;
   using tensor = typename B::tensor;
 
-  /// The model, its forward function, the loss and the optimizer. Passed to each call, because it
-  /// refers to objects that can move between calls.
+  /// References to the model, its forward function, the loss and the optimizer. They are passed to
+  /// each call, because these objects can move between calls.
   struct subject {
     model_core<B>& net;
     description_ref<X> described;
@@ -87,8 +88,9 @@ class trainer_core {
   void set_parameters(model_core<B>& net, std::span<const named_tensor> values);
 
   /// Takes one training step on a batch, for the whole model or for the part after its frozen
-  /// layers. Adds the batch's loss and metrics to `sums` if it is not null. Backends that compile
-  /// graphs use the executable for batches of `rows` samples if they can.
+  /// layers. Adds the batch's loss and metrics to `sums` if it is not null. On backends that
+  /// compile graphs, a smaller batch is padded to `rows` rows if its samples do not affect each
+  /// other. It then needs no further graph.
   void step(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
             std::size_t rows = 0);
 
@@ -104,7 +106,7 @@ class trainer_core {
  private:
   static constexpr std::size_t most_programs = 8;
 
-  /// A recorded step and the batches that it can be used for.
+  /// A recorded step and the properties of the batches for which it can be used.
   struct kept_program {
     step_shapes shapes;
     model_part which;
@@ -112,7 +114,7 @@ class trainer_core {
     std::shared_ptr<const step_program<B>> made;
   };
 
-  /// The mask of the rows of a batch that hold samples, from the last step.
+  /// The mask of the last step: 1 for rows of the batch that contain samples, 0 for padding.
   struct known_rows {
     std::size_t samples = 0;
     std::size_t rows = 0;
@@ -122,7 +124,8 @@ class trainer_core {
   void watch(const model_core<B>& net, timeline* times);
   void require_same_model(const model_core<B>& net) const;
   [[nodiscard]] static step_shapes shapes_for(const subject& what, const batch& b);
-  /// The inputs of a step on a batch whose first `samples` rows are samples, the others padding.
+  /// The inputs of a step on a batch. The first `samples` rows are samples; the other rows are
+  /// padding.
   [[nodiscard]] step_inputs<B> inputs_for(const subject& what, const batch& b,
                                           std::size_t samples) const;
   void checked_step(const subject& what, model_part which, const batch& b, running_scores<B>* sums,

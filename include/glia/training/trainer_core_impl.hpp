@@ -56,7 +56,7 @@ void trainer_core<B>::require_same_model(const model_core<B>& net) const {
                        "make a new trainer after assigning or moving a model");
 }
 
-/// The parameters, each followed by its optimizer state unless `slots` is null.
+/// Returns the parameters. Each one is followed by its optimizer state, unless `slots` is null.
 template <backend B>
 template <class Tensor, class Parameters, class Slots>
 std::vector<typename trainer_core<B>::template place<Tensor>> trainer_core<B>::places(
@@ -85,7 +85,8 @@ std::vector<named_tensor> trainer_core<B>::read(const B& device,
   return result;
 }
 
-/// Checks all values and copies them to the device before anything is changed.
+/// Replaces the tensors `to` by `values`. Checks all values, and copies them to the device, before
+/// it changes a tensor.
 template <backend B>
 void trainer_core<B>::write(const B& device, std::span<const named_tensor> values,
                             std::span<const place<tensor>> to) {
@@ -262,7 +263,8 @@ void trainer_core<B>::run_step(const subject& what, model_part which, const batc
   }
 }
 
-/// Takes a step together with other ranks. As in run_step, recorded steps belong to one model.
+/// Takes a step together with other ranks. Like run_step, it discards the recorded steps of another
+/// model.
 template <backend B>
 void trainer_core<B>::run_shared(const subject& what, model_part which, const batch& b,
                                  running_scores<B>* sums,

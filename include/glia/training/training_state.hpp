@@ -36,12 +36,13 @@ struct training_state {
 
   /// The optimizer's `state_name`, such as "adam"; empty if it is not known.
   std::string optimizer = {};
-  /// Loss, optimizer and batches of the last call of `fit`, as text; empty if it is not known.
+  /// Description of the loss, the optimizer and the batches of the last call of `fit`; empty if it
+  /// is not known.
   std::string setup = {};
 
-  /// Complete epochs of the call of `fit`.
+  /// Complete epochs of the last call of `fit`.
   std::vector<epoch_record> history = {};
-  /// State of callbacks, by names that begin with the name of the callback.
+  /// Tensors that callbacks store. Each name begins with the name of the callback.
   std::vector<named_tensor> kept = {};
 
   friend bool operator==(const training_state&, const training_state&) = default;

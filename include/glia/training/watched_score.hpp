@@ -64,14 +64,14 @@ struct watched_name {
 
 /// The best epoch of a training by a score.
 struct best_epoch {
-  std::size_t epoch = 0;         ///< Number of the epoch, from 1; 0 before the first score.
+  std::size_t epoch = 0;         ///< Number of the epoch, from 1; 0 if no epoch is best yet.
   double score = 0;              ///< Score of the epoch.
   std::size_t epochs_since = 0;  ///< Number of epochs since then, without improvement.
 };
 
-/// Finds the best epoch of a history. An epoch is better if its score improves on the best one by
-/// more than `min_delta`; NaN is never better. Callbacks use only the history, so that a resumed
-/// training behaves as if it had not been interrupted.
+/// Finds the best epoch of a history. An epoch is better if it improves the best score by more than
+/// `min_delta`; NaN is never better. Callbacks use only the history, so that a resumed training
+/// behaves as if it had not been interrupted.
 [[nodiscard]] inline best_epoch best_of(const history& h, std::string_view score,
                                         double min_delta = 0) {
   const double sign = smaller_is_better(h.metrics, score) ? 1 : -1;
