@@ -12,15 +12,16 @@ namespace glia {
 
 /// An estimated value with its confidence interval.
 struct estimate {
-  double value = 0;  ///< most likely value
-  double low = 0;    ///< lower limit of the interval
-  double high = 0;   ///< upper limit of the interval
+  double value = 0;  ///< Most likely value.
+  double low = 0;    ///< Lower limit of the interval.
+  double high = 0;   ///< Upper limit of the interval.
 
   friend bool operator==(const estimate&, const estimate&) = default;
 };
 
-/// Returns the probability that Student's t distribution, with the given degrees of freedom, is
-/// between -t and t (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4).
+/// Returns the probability that a value of Student's t distribution with `freedom` degrees of
+/// freedom is between -t and t (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3
+/// and 26.7.4).
 [[nodiscard]] inline double student_t_share(double t, std::size_t freedom) {
   const double angle = std::atan(t / std::sqrt(static_cast<double>(freedom)));
   const bool odd = freedom % 2 == 1;
@@ -34,8 +35,8 @@ struct estimate {
   return odd ? 2 / std::numbers::pi * (angle + std::sin(angle) * sum) : std::sin(angle) * sum;
 }
 
-/// Returns the value t for which Student's t distribution is between -t and t with the given
-/// probability: 12.706 for 0.95 and one degree of freedom.
+/// Returns the number t for which a value of Student's t distribution is between -t and t with the
+/// probability `share`. For 0.95 and one degree of freedom, t is 12.706.
 [[nodiscard]] inline double student_t(double share, std::size_t freedom) {
   require<value_error>(share > 0 && share < 1 && freedom > 0,
                        "student_t: expected a probability between 0 and 1 and one or more degrees "
@@ -57,8 +58,9 @@ struct estimate {
 /// Fits y = b0 x0 + b1 x1 + ... to N measurements with P terms each by ordinary least squares.
 ///
 /// Confidence intervals are computed with Student's t distribution (Draper and Smith, Applied
-/// Regression Analysis, 3rd edition, chapters 1 and 5). They are valid if y follows this law, and
-/// if the deviations from it are independent and normally distributed with equal variance.
+/// Regression Analysis, 3rd edition, chapters 1 and 5). They are valid if the formula describes the
+/// measurements, and if the deviations from it are independent and normally distributed with equal
+/// variance.
 ///
 ///     const glia::line_fit line({{1, 10}, {1, 20}, {1, 40}}, {2.1, 3.9, 8.2});  // a + b x
 ///     const glia::estimate at_100 = line.mean({1, 100});
@@ -68,7 +70,7 @@ class line_fit {
 
   /// Fits the coefficients to the terms `x` (N, P) and the measurements `y` (N).
   ///
-  /// Throws `value_error` if the lengths differ, if there are not more measurements than terms, if
+  /// Throws `value_error` if the lengths differ, if there are no more measurements than terms, if
   /// terms are linearly dependent, or if a number is not finite.
   line_fit(std::vector<terms> x, std::vector<double> y, double confidence = 0.95)
       : freedom_(checked(x, y)), t_(student_t(confidence, freedom_)) {
@@ -104,9 +106,9 @@ class line_fit {
     return deviation_ * reach(alone);
   }
 
-  /// The value of the fitted law at the given terms, with its confidence interval.
+  /// The value of the fitted formula at the given terms, with its confidence interval.
   [[nodiscard]] estimate mean(const terms& at) const {
-    const double middle = value(at);  // first, as it checks the terms
+    const double middle = value(at);  // first, because it checks the terms
     return around(middle, t_ * deviation_ * reach(at));
   }
   /// The prediction of one more measurement at the given terms, with its prediction interval.
@@ -189,7 +191,7 @@ class line_fit {
     r_ = std::move(x);
   }
 
-  /// sqrt(a' (X'X)^-1 a), which is |R'^-1 a|.
+  /// Returns sqrt(a' (X'X)^-1 a), which equals |R'^-1 a|.
   [[nodiscard]] double reach(const terms& a) const {
     terms solved(count_);
     double length = 0;

@@ -17,7 +17,7 @@ namespace glia {
 
 namespace detail {
 
-/// Returns an entry of Linux's /proc/self/status in bytes, and 0 on other systems.
+/// Returns an entry of Linux's /proc/self/status in bytes, or 0 on other systems.
 [[nodiscard]] inline std::size_t process_memory(std::string_view name) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -47,7 +47,8 @@ namespace detail {
 /// Returns the peak resident memory of this process in bytes, or 0 if the system does not report
 /// it.
 [[nodiscard]] inline std::size_t peak_resident_bytes() {
-  // Preferred to rusage, whose peak on Linux includes that of the program that started this one.
+  // On Linux, the peak of rusage includes the peak of the program that started this program, so
+  // VmHWM is read first.
   if (const std::size_t peak = detail::process_memory("VmHWM:"); peak > 0) {
     return peak;
   }

@@ -14,8 +14,8 @@
 
 namespace glia::testing::detail {
 
-/// Runs kernels on one device: creates operands and collects outputs. Operands are either kept and
-/// compared afterwards, or moved into the kernel's call.
+/// Runs kernels on one device: creates operands and collects outputs. Either the caller keeps the
+/// operands, to check afterwards that they are unchanged, or the kernel may reuse their memory.
 template <backend B>
 class bench {
  public:
@@ -35,7 +35,7 @@ class bench {
 
   [[nodiscard]] const B& device() const { return *device_; }
 
-  /// Creates an operand of test_values, multiplied by `scale` and shifted by `offset`.
+  /// Creates an operand from test_values, multiplied by `scale` and shifted by `offset`.
   [[nodiscard]] tensor in(const shape& s, std::uint32_t stream, float scale = 1, float offset = 0) {
     std::vector<float> values = test_values(s, stream);
     for (float& value : values) {
@@ -43,7 +43,8 @@ class bench {
     }
     return in(s, std::move(values));
   }
-  /// Creates an operand of test_values in which two of three elements are zero, as after a ReLU.
+  /// Creates an operand from test_values in which about two of three elements are zero, as after a
+  /// ReLU.
   [[nodiscard]] tensor sparse(const shape& s, std::uint32_t stream) {
     std::vector<float> values = test_values(s, stream);
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -66,7 +67,7 @@ class bench {
     return device_->from_host(values, {values.size()});
   }
   [[nodiscard]] tensor classes(std::vector<std::int32_t> values) { return integers(values); }
-  /// Returns an omitted operand.
+  /// Returns an empty tensor, for an optional operand that is omitted.
   [[nodiscard]] tensor none() const { return {}; }
 
   void out(const tensor& t) {

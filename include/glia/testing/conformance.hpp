@@ -29,13 +29,13 @@ struct conformance_result {
   /// Largest |x - r| / max(1, |r|) over all outputs. Each kernel runs twice: with operands that the
   /// caller keeps, and with operands that the caller moves into the call.
   double error = 0;
-  bool operands_kept = true;  ///< operands that the caller still holds were not changed
+  bool operands_kept = true;  ///< Whether operands that the caller holds are unchanged.
   /// Whether the results have the same bits if the kernel may reuse the memory of its operands.
   /// Devices such as GPUs need not fulfill this: they may add in any order, or select another
   /// algorithm each time they compile.
   bool reuse_agrees = true;
-  std::string where{};        ///< for special values: the one with the error
-  std::size_t candidate = 0;  ///< number of the device, in the order of the arguments
+  std::string where{};        ///< Special value with the error, and its position.
+  std::size_t candidate = 0;  ///< Index of the device in the order of the arguments.
   /// Returns whether the error is within the tolerance and the operands were handled correctly.
   [[nodiscard]] bool passed(double tolerance) const {
     return error <= tolerance && operands_kept && reuse_agrees;
@@ -45,9 +45,9 @@ struct conformance_result {
 /// Options of `run_conformance`. For slow devices, several processes can each run a part of the
 /// suite.
 struct conformance_options {
-  std::size_t part = 0;  ///< runs the cases part, part + parts, part + 2 parts ...
+  std::size_t part = 0;  ///< Runs the cases part, part + parts, part + 2 parts, ...
   std::size_t parts = 1;
-  std::function<void(const conformance_result&)> report = {};  ///< called with each result
+  std::function<void(const conformance_result&)> report = {};  ///< Called with each result.
 };
 
 namespace detail {
@@ -67,8 +67,8 @@ namespace detail {
   return worst;
 }
 
-/// Runs one case, a generic callable on a bench, on the candidates and on the reference. Adds one
-/// result for each candidate.
+/// Runs one case on the candidates and on the `reference` device. Adds one result for each
+/// candidate. `kernel` is a generic callable that takes a bench.
 template <class Case, backend... B>
 void run_case(std::vector<conformance_result>& results, const std::string& name, const Case& kernel,
               const B&... candidates) {
@@ -94,8 +94,8 @@ void run_case(std::vector<conformance_result>& results, const std::string& name,
   (run(candidates), ...);
 }
 
-/// Runs a case repeatedly, each time with a NaN or an infinity in one element of one operand. Small
-/// operands get them at every element, others at a few.
+/// Runs a case repeatedly, each time with a NaN or an infinity in one element of one operand. In a
+/// small operand, every element is tested in this way; in a large operand, a few elements.
 template <class Case, backend... B>
 void run_special_case(std::vector<conformance_result>& results, const std::string& name,
                       const Case& kernel, const B&... candidates) {
@@ -143,8 +143,8 @@ void run_special_case(std::vector<conformance_result>& results, const std::strin
   }
 }
 
-/// Calls check(name, kernel) for every case of the suite. A kernel is a generic callable on a
-/// bench.
+/// Calls check(name, kernel) for every case of the suite. A kernel is a generic callable that takes
+/// a bench.
 template <class Check>
 void for_each_case(const Check& check) {
   check_arrangement(check);
@@ -159,13 +159,14 @@ void for_each_case(const Check& check) {
 
 }  // namespace detail
 
-/// Compares every kernel of some devices with the `reference` device, and returns the errors.
+/// Runs every kernel on the given devices, compares the results with the `reference` device, and
+/// returns the errors.
 ///
-/// The shapes are odd on purpose: different heights and widths, strides that do not divide them,
-/// one channel, one image, incomplete blocks. The suite also checks that a kernel overwrites only
-/// operands that the caller moved into the call. Most of the time goes to the reference results,
-/// which are computed once for all candidates. Correct kernels have errors below 3e-5 in float (the
-/// longest sums have 2,000 terms) and below 1e-12 in double.
+/// The shapes are unusual on purpose: different heights and widths, strides that do not divide
+/// them, one channel, one image, incomplete blocks. The suite also checks that a kernel overwrites
+/// only operands that the caller has moved into the call. The reference results take most of the
+/// time. They are computed once for all candidates. Correct kernels have errors below 3e-5 in float
+/// (the longest sums have 2,000 terms) and below 1e-12 in double.
 template <backend... B>
 requires(sizeof...(B) > 0) [[nodiscard]] std::vector<conformance_result> run_conformance(
     const conformance_options& options, const B&... candidates) {
@@ -192,8 +193,8 @@ requires(sizeof...(B) > 0)
 }
 
 /// Compares every kernel with the `reference` device on operands that contain a NaN or an infinity.
-/// The outputs must contain them at the same places, because 0 times either of them is NaN, and
-/// sums and maxima propagate them.
+/// The same outputs must become NaN or infinite as on the `reference` device: 0 times NaN and 0
+/// times infinity are NaN, and sums and maxima propagate NaN and infinity.
 template <backend... B>
 requires(sizeof...(B) > 0)
     [[nodiscard]] std::vector<conformance_result> run_special_values(const B&... candidates) {

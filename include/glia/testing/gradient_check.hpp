@@ -27,7 +27,7 @@ struct check_input {
 
   check_input(const shape& s, std::vector<double> numbers)
       : extents(s), values(std::move(numbers)) {}
-  /// Creates test_values of shape `s`, multiplied by `scale` and shifted by `offset`.
+  /// Creates a tensor of shape `s` from test_values, multiplied by `scale` and shifted by `offset`.
   check_input(const shape& s, std::uint32_t stream, double scale = 1, double offset = 0)
       : extents(s) {
     for (float value : test_values(s, stream)) {
@@ -47,7 +47,8 @@ template <double_backend B>
   return device.from_host(std::span<const double>(input.values), input.extents);
 }
 
-/// Returns a fixed weighted sum of a variable's elements: the number that is differentiated.
+/// Returns the weighted sum of a variable's elements, with fixed weights. This sum is
+/// differentiated.
 template <double_backend B>
 [[nodiscard]] variable<B> weighted_sum(const variable<B>& y) {
   const variable<B> weights = y.owner().constant(
@@ -71,8 +72,8 @@ template <double_backend B>
   return result;
 }
 
-/// Returns the largest error of `gradients`, one for each input, against differences of
-/// `value(inputs)`.
+/// Compares `gradients`, one for each input, with central differences of `value(inputs)`. Returns
+/// the largest error.
 template <class Value>
 [[nodiscard]] double largest_error(const Value& value, std::vector<check_input> inputs,
                                    const std::vector<std::vector<double>>& gradients) {
@@ -102,8 +103,9 @@ template <class Value>
 /// differences: |g - d| / max(1, |g|, |d|) over all elements of all inputs. It is below about 1e-8
 /// for a correct gradient and close to 1 for a wrong one.
 ///
-/// `function(const std::vector<variable<B>>&)` returns a variable of any shape; it is called often.
-/// The inputs must not be near points where the function is not differentiable.
+/// `function(const std::vector<variable<B>>&)` returns a variable of any shape. The check calls it
+/// twice for each element of the inputs. The inputs must not be near points where the function is
+/// not differentiable.
 template <detail::double_backend B, class Function>
 [[nodiscard]] double gradient_error(const B& device, const Function& function,
                                     const std::vector<check_input>& inputs) {
@@ -178,8 +180,8 @@ template <layer Layer, detail::double_backend B>
   std::vector<std::vector<double>> gradients{
       detail::gradient_of(on, x.slot(), batch.values.size())};
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
-    // States are not differentiated: they must not affect the result, so the expected gradient is
-    // zero.
+    // Parameters without a slot, such as running statistics, must not affect the result, so their
+    // expected gradient is zero.
     gradients.push_back(slots[i]
                             ? detail::gradient_of(on, slots[i], plan.parameters[i].shape.size())
                             : std::vector<double>(plan.parameters[i].shape.size(), 0.0));

@@ -21,8 +21,8 @@
 
 namespace glia::testing::detail {
 
-/// Computes max_pool2d(map(x * w + bias)) with packed weights if the device has that kernel, else
-/// returns `y`.
+/// Computes max_pool2d(map(x * w + bias)) with packed weights, if the device has this kernel.
+/// Otherwise returns `y`.
 template <class Bench, class Tensor>
 void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
                               const unary_map& map, const convolution_pooling& how,
@@ -48,8 +48,8 @@ void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const 
   }
 }
 
-/// Computes max_pool2d(map(x * w + bias)) and its gradients, by the fused kernels if the device has
-/// them.
+/// Computes max_pool2d(map(x * w + bias)) and its gradients, with the fused kernels if the device
+/// has them.
 template <class Bench, class Tensor>
 void convolve_and_pool(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
                        const unary_map& map, const convolution_pooling& how, Tensor dy) {
@@ -91,8 +91,8 @@ struct chain_link {
   kernels::conv2d kernel;
 };
 
-/// Computes consecutive convolutions, with the fused kernel if the device has it, also with packed
-/// weights.
+/// Computes consecutive convolutions. If the device has the fused kernels, they are used, with
+/// plain and with packed weights.
 template <class Bench, class Tensor>
 void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>& links) {
   const auto& device = b.device();

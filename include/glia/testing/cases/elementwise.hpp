@@ -83,7 +83,7 @@ void check_elementwise(const Check& check) {
                            b.in(shapes[2], 50)));
     });
   }
-  // Includes halves, both limits, and one scale for each channel.
+  // Includes numbers halfway between two integers, both limits, and one scale for each channel.
   check("fake_quantize", [](auto& b) {
     b.out(b.device().run(kernels::fake_quantize{{3, 0, 10}},
                          b.in({2, 5}, {0.25F, 0.75F, -0.25F, 1.25F, 9, -9, 0, 0.1F, -1.6F, 3.4F}),

@@ -64,13 +64,14 @@ void check_normalization(const Check& check) {
     }
   }
 
-  // If a sample has one element, the number of the first sample is that of the element.
+  // Each sample has one element, so the index of the first sample is also the index of the first
+  // element.
   for (const std::uint32_t first : {0U, 3U, 4294967290U}) {
     check(text("dropout from element ", first), [&](auto& b) {
       const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
       b.out(b.device().run(kernels::dropout{0.3, 5}, b.in({40003}, 28, 1, 3), b.integers(words)));
     });
-    // Each of these consists of whole blocks of random numbers.
+    // Each of these samples uses whole blocks of random numbers.
     check(text("dropout from sample ", first), [&](auto& b) {
       const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
       b.out(

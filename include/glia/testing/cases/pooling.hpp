@@ -33,7 +33,8 @@ void check_pooling(const Check& check) {
       b.out(result[0]);
       b.out(result[1]);
     });
-    // Numbers rounded to quarters give windows with equal values: the first must be selected.
+    // Rounding to multiples of 0.5 gives windows with equal maxima. The kernel must select the
+    // first of them.
     check("max_pool2d with ties" + name, [&](auto& b) {
       std::vector<float> values = test_values(p.x, 20);
       for (float& value : values) {

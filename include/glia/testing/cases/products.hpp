@@ -13,7 +13,7 @@
 
 namespace glia::testing::detail {
 
-/// Computes map(x w + bias), with packed weights if the device has that kernel.
+/// Computes map(x w + bias) with packed weights, if the device has this kernel.
 template <class Bench, class Tensor>
 void multiply_packed(Bench& b, const unary_map& map, const Tensor& x, const Tensor& w,
                      const Tensor& bias) {
