@@ -23,7 +23,7 @@ namespace glia {
 /// Options of sums over ranks.
 struct batch_sum_options {
   std::size_t pieces = 1;  ///< Number of pieces of a batch, at least the number of ranks.
-  std::size_t bucket_bytes = std::size_t{1} << 20;  ///< Bytes that are sent together.
+  std::size_t bucket_bytes = std::size_t{1} << 20;  ///< Bytes in a bucket.
   std::size_t rounded = 0;  ///< Number of leading values that are sent as bfloat16.
   bool overlap = true;      ///< Whether sending begins before the whole vector is computed.
   /// Whether to use shared memory if all ranks are on one machine and `rounded` is 0.
@@ -38,10 +38,10 @@ struct batch_sum_record {
   std::size_t messages = 0;   ///< Number of messages that this rank sent.
 };
 
-/// The sum of a vector over the pieces of a batch, which ranks share. Each rank computes the vector
-/// of its pieces, one after the other, and all ranks get the sum. It has the same bits for every
-/// assignment of pieces to ranks. The vector is cut into buckets, which are sent while the next
-/// ones are computed.
+/// The sum of vectors, one for each piece of a batch. The pieces are divided among the ranks. Each
+/// rank computes the vectors of its pieces, one after the other, and all ranks get the sum. The sum
+/// has the same bits for every assignment of pieces to ranks. The vectors are cut into buckets. A
+/// bucket is sent while the next buckets are computed.
 template <class T>
 class batch_sum {
  public:
@@ -133,7 +133,8 @@ class batch_sum {
     }
   }
 
-  /// Waits until the sum is complete. Throws the failure, such as `rank_error`, if there is one.
+  /// Waits until the sum is complete. If sending has failed, throws the exception, such as
+  /// `rank_error`.
   void finish() {
     const auto start = clock::now();
     std::unique_lock lock(mutex_);
@@ -157,7 +158,7 @@ class batch_sum {
   [[nodiscard]] const batch_sum_record& record() const noexcept { return record_; }
 
  private:
-  /// Pause of the background thread, which leaves the cores to the computation.
+  /// Pause of the background thread, so that the computation can use the cores.
   static constexpr std::chrono::microseconds pause{200};
 
   /// Cuts a range into buckets of nearly equal size.
@@ -184,8 +185,8 @@ class batch_sum {
     }
   }
 
-  /// Advances every bucket as far as possible; returns false if nothing changed. Stores a failure
-  /// for `finish`.
+  /// Advances every bucket as far as possible; returns false if nothing changed. Stores an
+  /// exception for `finish`.
   bool move_on() {
     bool moved = false;
     try {

@@ -7,12 +7,13 @@
 namespace glia {
 
 /// A number in bfloat16 format: the upper half of a single-precision number. It has the same range
-/// and 8 significant bits, of which the first is implied.
+/// and 8 significant bits. The first of these bits is implied.
 struct bfloat16 {
   std::uint16_t bits = 0;
 
   constexpr bfloat16() = default;
-  /// Rounds to the nearest number; ties go to the even one. A NaN stays a NaN.
+  /// Rounds to the nearest number. A number halfway between two is rounded to the one whose last
+  /// bit is 0. A NaN stays a NaN.
   constexpr explicit bfloat16(float x) noexcept {
     const auto word = std::bit_cast<std::uint32_t>(x);
     constexpr std::uint32_t infinity = 0x7F800000U;

@@ -10,34 +10,34 @@ namespace glia {
 
 /// Options of a distributed training. They must be the same on all ranks.
 struct distributed_options {
-  /// Whether parameters are bit for bit the same for any number of ranks. If true, each batch is
-  /// cut into `pieces`, which the ranks share, and the sums of the pieces are added along a fixed
-  /// tree. A rank computes its pieces one after the other, which takes longer if the pieces are
-  /// small.
+  /// Whether the parameters are the same, bit for bit, for any number of ranks. If true, each batch
+  /// is cut into `pieces` pieces, which are divided among the ranks. The gradients of the pieces
+  /// are added along a fixed tree. A rank computes its pieces one after the other, which takes
+  /// longer if the pieces are small.
   bool reproducible = false;
   /// Number of pieces of a batch, at least the number of ranks. Used only if `reproducible` is
   /// true.
   std::size_t pieces = 8;
-  /// Whether batch normalization computes mean and variance over the whole batch instead of this
-  /// rank's samples. This costs two more messages for each batch normalization, and every rank
-  /// needs at least one sample. Cannot be combined with `reproducible`.
+  /// Whether batch normalization computes mean and variance over the whole batch, instead of over
+  /// the samples of each rank. This costs two more messages for each batch normalization, and every
+  /// rank needs at least one sample of each batch. Cannot be combined with `reproducible`.
   bool sync_batch_norm = false;
-  /// Whether gradients are sent as bfloat16, with half as many bytes, for slow networks. Cannot be
-  /// combined with `reproducible`.
+  /// Whether gradients are sent as bfloat16, which halves the bytes. Useful on slow networks.
+  /// Cannot be combined with `reproducible`.
   bool bfloat16_gradients = false;
   std::size_t bucket_bytes = std::size_t{1} << 20;  ///< Bytes of gradients that are sent together.
   bool share_memory = true;  ///< Whether ranks on one machine exchange gradients in shared memory.
   /// Whether gradients are sent during the backward pass. If false, they are sent after the
-  /// backward pass, for comparison.
+  /// backward pass, to measure the difference.
   bool overlap = true;
 };
 
-/// The ranks that share a training, and its options.
+/// The ranks that share a training, and the options of the distributed training.
 struct distribution {
   std::shared_ptr<rank_group> ranks = nullptr;  ///< The ranks; nullptr: this process trains alone.
   distributed_options options = {};
 
-  /// Returns whether the training is cut into pieces, for several ranks or to be reproducible.
+  /// Returns whether batches are cut into pieces, for several ranks or for a reproducible training.
   [[nodiscard]] bool is_shared() const noexcept { return ranks != nullptr || options.reproducible; }
   /// Returns the number of this rank; 0 without ranks.
   [[nodiscard]] std::size_t rank() const noexcept { return ranks ? ranks->rank() : 0; }
@@ -47,7 +47,7 @@ struct distribution {
   [[nodiscard]] std::size_t pieces() const noexcept {
     return options.reproducible ? options.pieces : size();
   }
-  /// Returns the pieces of this rank.
+  /// Returns the pieces of a batch that this rank computes.
   [[nodiscard]] piece_share share() const noexcept {
     return {part_of(pieces(), rank(), size()), pieces()};
   }

@@ -20,7 +20,7 @@ namespace glia {
 
 namespace detail {
 
-/// The blocks of all ranks, one after the other, and their positions.
+/// Blocks of bytes from all ranks, one after the other, with their sizes and offsets.
 struct gathered {
   std::vector<int> bytes;
   std::vector<int> offsets;
@@ -32,7 +32,8 @@ struct gathered {
   }
 };
 
-/// Gathers one block from each rank. All ranks know the sizes, `bytes`.
+/// Gathers one block of bytes from each rank, on every rank. `bytes` contains the size of each
+/// rank's block. All ranks pass the same sizes.
 [[nodiscard]] inline std::shared_ptr<const gathered> gather_blocks(rank_group& ranks,
                                                                    std::vector<int> bytes,
                                                                    const void* own) {
@@ -64,14 +65,15 @@ struct gathered {
 
 }  // namespace detail
 
-/// Gathers blocks of `bytes` bytes in `memory`. This rank's block is already at its place.
+/// Gathers one block of `bytes` bytes from each rank into `memory`, in the order of the ranks. This
+/// rank's block must already be in its position in `memory`.
 inline void gather_blocks(rank_group& ranks, std::byte* memory, int bytes) {
   const std::byte* const own = memory + ranks.rank() * static_cast<std::size_t>(bytes);
   const auto all = detail::gather_blocks(ranks, std::vector<int>(ranks.size(), bytes), own);
   std::copy(all->memory.begin(), all->memory.end(), memory);
 }
 
-/// Gathers one value from each rank, on every rank.
+/// Returns the values of all ranks, on every rank.
 template <class T>
 requires(std::is_trivially_copyable_v<T> && !std::same_as<T, bool>)
     [[nodiscard]] std::vector<T> gather_values(rank_group& ranks, const T& own) {
@@ -81,8 +83,8 @@ requires(std::is_trivially_copyable_v<T> && !std::same_as<T, bool>)
   return all;
 }
 
-/// Gathers a string of any length from each rank, on every rank, in the order of the ranks. One
-/// exchange sends at most `at_a_time` bytes, summed over all ranks.
+/// Returns the strings of all ranks, on every rank, in the order of the ranks. They can have
+/// different lengths. One exchange sends at most `at_a_time` bytes, summed over all ranks.
 [[nodiscard]] inline std::vector<std::string> gather(
     rank_group& ranks, std::string_view own,
     std::size_t at_a_time = std::numeric_limits<int>::max()) {
@@ -108,7 +110,8 @@ requires(std::is_trivially_copyable_v<T> && !std::same_as<T, bool>)
   return gather(ranks, ranks.rank() == 0 ? text : std::string_view())[0];
 }
 
-/// Gathers a vector of any length from each rank, in the order of the ranks.
+/// Returns the vectors of all ranks, on every rank, in the order of the ranks. They can have
+/// different lengths.
 template <class T>
 [[nodiscard]] std::vector<std::vector<T>> gather_each(rank_group& ranks,
                                                       const std::vector<T>& own) {
@@ -122,7 +125,8 @@ template <class T>
   }
   return all;
 }
-/// Gathers a vector of any length from each rank and concatenates them, in the order of the ranks.
+/// Returns the concatenated vectors of all ranks, on every rank, in the order of the ranks. They
+/// can have different lengths.
 template <class T>
 [[nodiscard]] std::vector<T> gather_all(rank_group& ranks, const std::vector<T>& own) {
   std::vector<T> all;

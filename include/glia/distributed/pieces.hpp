@@ -5,7 +5,7 @@
 
 namespace glia {
 
-/// The indices first ... end - 1.
+/// A range of indices: first, ..., end - 1.
 struct index_range {
   std::size_t first = 0;
   std::size_t end = 0;
@@ -13,7 +13,8 @@ struct index_range {
   friend bool operator==(const index_range&, const index_range&) = default;
 };
 
-/// Returns part `i` of `count` items that are divided into `parts` parts of nearly equal size.
+/// Divides `count` items into `parts` parts of nearly equal size, and returns the range of part
+/// `i`.
 [[nodiscard]] constexpr index_range part_of(std::size_t count, std::size_t i,
                                             std::size_t parts) noexcept {
   return {i * count / parts, (i + 1) * count / parts};
@@ -31,26 +32,27 @@ struct piece_share {
 };
 
 /// The sum over pieces first ... first + 2^level - 1 of a batch, where first is a multiple of
-/// 2^level. It is a node of the tree along which pieces are added, on whichever ranks.
+/// 2^level. It is a node of the tree along which the pieces are added. The tree does not depend on
+/// the ranks that compute the pieces.
 struct partial_sum {
   std::size_t first = 0;
   std::size_t level = 0;
 
-  /// Returns whether this and the sum to its right form a sum of the next level.
+  /// Returns whether this sum and the sum `right` form a sum of the next level.
   [[nodiscard]] bool joins(const partial_sum& right) const noexcept {
     return level == right.level && first % (std::size_t{2} << level) == 0 &&
            right.first == first + (std::size_t{1} << level);
   }
 };
 
-/// The order in which a range of pieces is added along the tree, one piece after the other. Sums
-/// whose neighbor is not computed yet wait on a stack.
+/// The order of the additions if a range of pieces is added along the tree, one piece after the
+/// other. A sum waits on a stack until its neighbor in the tree is computed.
 class piece_stack {
  public:
   /// The result of `add`.
   struct arrival {
     std::size_t depth;  ///< Position of the piece on the stack.
-    std::size_t joins;  ///< Number of times that the topmost sum is then added to the one below.
+    std::size_t joins;  ///< Number of times that the top sum is then added to the sum below it.
   };
 
   arrival add(partial_sum sum) {
@@ -69,8 +71,8 @@ class piece_stack {
   std::vector<partial_sum> sums_;
 };
 
-/// Returns the sums that remain to be added to other ranks' sums after a range of pieces has been
-/// added.
+/// Returns the sums that remain after the pieces of one rank have been added. They are then added
+/// to the sums of the other ranks.
 [[nodiscard]] inline std::vector<partial_sum> sums_of(const index_range& pieces) {
   piece_stack stack;
   for (std::size_t piece = pieces.first; piece < pieces.end; ++piece) {

@@ -19,30 +19,30 @@ struct rank_error : error {
   using error::error;
 };
 
-/// One block of bytes for each rank, in one piece of memory.
+/// One block of bytes for each rank, in one contiguous memory.
 struct rank_blocks {
   std::byte* memory;
   const int* bytes;    ///< Size of each rank's block.
   const int* offsets;  ///< Begin of each rank's block, in bytes.
 };
 
-/// The kind of a transfer. All ranks start the transfers of one kind in the same order; different
-/// kinds do not wait for each other.
+/// The kind of a transfer. All ranks start the transfers of one kind in the same order. Transfers
+/// of different kinds do not wait for each other.
 enum class transfer_kind : std::uint8_t { parts, sums, messages };
 
-/// Memory that all ranks on one machine can access: the address of each rank's part in this
-/// process. A part begins at a cache line and is filled with zeros.
+/// Memory that all ranks on one machine can access. `of_rank` contains the address of each rank's
+/// part, as this process sees it. A part begins at a cache line and is filled with zeros.
 struct shared_memory {
   std::vector<std::byte*> of_rank;
 };
 
-/// The processes that train one model together. Each has a copy of the model and a number, its
-/// rank, from 0. Classes that send bytes between processes, such as `glia::mpi::communicator`,
-/// implement this interface; the rest of glia knows nothing else about other machines.
+/// The processes that train one model together. Each process has a copy of the model and a number,
+/// its rank, from 0. A class that sends bytes between processes, such as the class behind
+/// `glia::mpi::communicator`, implements this interface. The rest of glia uses only the interface.
 ///
-/// Transfers run while other work continues. Their memory must remain valid until they are done; if
-/// nobody waits for them any more, pass it to `keep`. Any thread may call the functions, one thread
-/// at a time for each kind of transfer.
+/// Transfers run while other work continues. The memory of a transfer must remain valid until the
+/// transfer is done. If nobody waits for a transfer any more, pass its memory to `keep`. Any thread
+/// may call the functions, one thread at a time for each kind of transfer.
 class rank_group {
  public:
   /// A transfer of bytes to or from other ranks.
@@ -62,12 +62,12 @@ class rank_group {
   /// Returns a name for messages, such as "rank 2 on node17".
   [[nodiscard]] virtual std::string name_of(std::size_t rank) const = 0;
 
-  /// Starts to send one block to each rank and to receive one from each. A rank's own block is
-  /// empty.
+  /// Starts to send one block to each rank and to receive one block from each rank. The blocks of a
+  /// rank for itself are empty.
   [[nodiscard]] virtual transfer start_exchange(transfer_kind kind, rank_blocks send,
                                                 rank_blocks receive) = 0;
-  /// Starts to send this rank's block to all ranks and to receive theirs. This rank's block is
-  /// already at its place.
+  /// Starts to send this rank's block to all ranks and to receive their blocks. This rank's block
+  /// must already be in its position in `all`.
   [[nodiscard]] virtual transfer start_gather(transfer_kind kind, rank_blocks all) = 0;
   /// Advances a transfer and returns whether it is complete; a complete transfer must not be used
   /// again. Throws `rank_error` if a rank has failed.
@@ -95,7 +95,7 @@ class rank_group {
   std::vector<std::shared_ptr<const void>> kept_;
 };
 
-/// A process without other ranks.
+/// A group of one process.
 class lone_rank final : public rank_group {
  public:
   [[nodiscard]] std::size_t rank() const noexcept override { return 0; }

@@ -9,8 +9,8 @@
 
 namespace glia {
 
-/// Returns a checksum of the running program's file, to compare programs; "unknown" if the file
-/// cannot be read.
+/// Returns a checksum of the running program's file, or "unknown" if the file cannot be read. Ranks
+/// compare it to check that they run the same program.
 [[nodiscard]] inline std::string running_build() {
   std::ifstream file("/proc/self/exe", std::ios::binary);
   if (!file) {

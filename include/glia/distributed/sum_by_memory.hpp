@@ -14,8 +14,8 @@
 
 namespace glia {
 
-/// A sum over ranks on one machine, which read each other's vectors in shared memory and share one
-/// sum. Nothing is sent.
+/// A sum over ranks on one machine. The ranks read each other's vectors in shared memory, and write
+/// one common sum. No messages are sent.
 template <class T>
 class sum_by_memory final : public sum_transport<T> {
  public:
@@ -59,8 +59,8 @@ class sum_by_memory final : public sum_transport<T> {
   static constexpr std::size_t line = 64;
   enum class stage : std::uint8_t { computed, summed, done };
 
-  /// The number of the last sum for which a rank has computed its numbers of a bucket, and added
-  /// its slice.
+  /// The progress of a rank in a bucket: the number of the last sum for which it has computed its
+  /// vectors (`computed`), and for which it has added its slice (`summed`).
   struct alignas(line) bucket_word {
     std::uint64_t computed = 0;
     std::uint64_t summed = 0;

@@ -16,9 +16,10 @@
 
 namespace glia {
 
-/// A sum over ranks by messages. Each rank sends the others their slices of its vectors, and then
-/// its slice of the sum. Each rank sends 2 (ranks - 1) / ranks times the vector, the minimum of any
-/// method. The rounded part of the plan is sent as bfloat16.
+/// A sum over ranks by messages. Each rank adds up one slice of every bucket. It sends the other
+/// slices of its vectors to the ranks that add them up, and later sends its slice of the sum to all
+/// ranks. With one vector for each rank, it sends 2 (ranks - 1) / ranks times the size of the
+/// vector, the minimum of any method. The first `sum_plan::rounded` numbers are sent as bfloat16.
 template <class T>
 class sum_by_messages final : public sum_transport<T> {
  public:
@@ -45,7 +46,7 @@ class sum_by_messages final : public sum_transport<T> {
   [[nodiscard]] T* vector(std::size_t i) const noexcept override {
     return reinterpret_cast<T*>(room_->memory.get() + line + i * line_bytes<T>(plan_->size));
   }
-  /// The sum replaces the first vector.
+  /// Returns the memory of the sum, which replaces the first vector.
   [[nodiscard]] T* sum() const noexcept override { return vector(0); }
 
   void begin() override {
@@ -99,8 +100,8 @@ class sum_by_messages final : public sum_transport<T> {
   static constexpr std::size_t line = 64;
   enum class stage : std::uint8_t { sends_parts, has_parts, sends_sums, done };
 
-  /// The blocks of one kind of transfer of a bucket. Throws `value_error` for 2^31 bytes or more,
-  /// which MPI cannot count.
+  /// The sizes and offsets of the blocks of one transfer of a bucket. Throws `value_error` for 2^31
+  /// bytes or more, which MPI cannot count.
   struct layout {
     std::vector<int> bytes;
     std::vector<int> offsets;
@@ -134,9 +135,9 @@ class sum_by_messages final : public sum_transport<T> {
     }
   };
 
-  /// Returns the number of sums of which this rank sends slices.
+  /// Returns the number of this rank's sums, of which it sends slices.
   [[nodiscard]] std::size_t held() const { return plan_->order.held_by(ranks_->rank()); }
-  /// Returns whether parts are sent from the memory in which they were computed.
+  /// Returns whether slices are sent without a copy, from the memory in which they were computed.
   [[nodiscard]] bool sends_in_place(const bucket& one) const { return !one.rounds && held() == 1; }
   [[nodiscard]] const index_range& own_slice(const bucket& one) const {
     return one.slices[ranks_->rank()];
@@ -168,7 +169,8 @@ class sum_by_messages final : public sum_transport<T> {
     return result;
   }
 
-  /// Packs, for each other rank, its slice of each of this rank's sums.
+  /// Copies the slices for the other ranks to one buffer: for each other rank, its slice of each of
+  /// this rank's sums.
   void pack(bucket& one) {
     std::byte* to = one.sent.data();
     for (std::size_t i = 0; i < one.slices.size(); ++i) {

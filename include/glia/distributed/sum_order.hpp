@@ -27,13 +27,13 @@ void add_numbers(const T* a, const T* b, std::size_t count, T* to) {
   }
 }
 
-/// The fixed order in which the vectors of the pieces of a batch are added, along a binary tree. It
-/// does not depend on which rank has which pieces. A rank first adds its own pieces that are
-/// neighbors in the tree. The remaining sums, one or a few for each rank, are then added to those
-/// of the other ranks.
+/// The fixed order in which the vectors of the pieces of a batch are added, along a binary tree.
+/// The order does not depend on the assignment of pieces to ranks. A rank first adds its own pieces
+/// that are neighbors in the tree. The remaining sums, one or a few for each rank, are then added
+/// to the sums of the other ranks.
 class sum_order {
  public:
-  /// One of the sums that a rank holds, and its place in the order of additions.
+  /// One sum of a rank, and its position in the order of additions.
   struct addition {
     std::size_t rank;
     std::size_t sum;
@@ -64,7 +64,7 @@ class sum_order {
   }
   /// Returns the number of sums that a rank holds after it has added its pieces.
   [[nodiscard]] std::size_t held_by(std::size_t rank) const { return held_[rank]; }
-  /// Returns the largest number of vectors that any rank needs.
+  /// Returns the largest number of vectors that a rank needs at the same time.
   [[nodiscard]] std::size_t depth() const noexcept { return depth_; }
   /// Returns, for each piece of a rank, its position on the stack of sums, and the number of
   /// additions that follow.
@@ -77,11 +77,12 @@ class sum_order {
     }
     return result;
   }
-  /// Returns the additions of the sums of all ranks, in their order.
+  /// Returns the sums of all ranks, in the order in which they are added.
   [[nodiscard]] const std::vector<addition>& additions() const noexcept { return additions_; }
 
-  /// Adds `count` numbers of the sums of all ranks. take(addition, at, n, into) copies numbers at
-  /// ... at + n - 1 of one sum. `to` may be the memory of one of the sums.
+  /// Adds the sums of all ranks, of `count` numbers each. take(addition, at, n, into) copies the
+  /// numbers with the indices at, ..., at + n - 1 of one sum to `into`. `to` may be the memory of
+  /// one of the sums.
   template <class T, class Take>
   void add(std::size_t count, const Take& take, T* to) const {
     std::vector<T> room(additions_.size() * chunk);
@@ -105,7 +106,7 @@ class sum_order {
   }
 
  private:
-  /// The numbers that are added at a time, few enough to stay in the first-level cache.
+  /// The size of a chunk. It is so small that the chunks of all sums stay in the first-level cache.
   static constexpr std::size_t chunk = 1024;
 
   std::size_t pieces_;

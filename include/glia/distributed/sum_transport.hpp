@@ -8,8 +8,8 @@
 
 namespace glia {
 
-/// A vector that ranks sum: its size, the number of its leading values that are sent rounded, its
-/// buckets, and the order of additions.
+/// A plan to sum vectors of the ranks: the size of a vector, the number of its leading values that
+/// are sent as bfloat16, its buckets, and the order of additions.
 struct sum_plan {
   std::size_t size;
   std::size_t rounded;
@@ -17,7 +17,7 @@ struct sum_plan {
   sum_order order;
 };
 
-/// The alignment of slices of buckets, in numbers.
+/// Slices of buckets begin at multiples of this number of values.
 inline constexpr std::size_t slice_alignment = 16;
 
 /// Returns the part of a bucket that one rank adds up.
@@ -36,8 +36,8 @@ struct sum_traffic {
   std::size_t messages = 0;
 };
 
-/// The way in which the vectors of ranks are combined, bucket by bucket: each rank adds up its
-/// slice of a bucket, and all ranks get all slices.
+/// Adds the vectors of the ranks, bucket by bucket. Each rank adds up its slice of a bucket, and
+/// all ranks get all slices.
 template <class T>
 class sum_transport {
  public:

@@ -38,7 +38,7 @@ static_assert(sizeof(MPI_Request) <= sizeof(rank_group::transfer::handle));
   return done != 0;
 }
 
-/// Initializes MPI if the program has not done so, and finalizes it in that case.
+/// Initializes MPI if the program has not done so. In this case, the destructor finalizes MPI.
 class session {
  public:
   session() {
@@ -72,7 +72,7 @@ class session {
   bool ours_ = false;
 };
 
-/// A duplicate of a communicator, which keeps glia's messages apart from all others.
+/// A duplicate of a communicator, which keeps glia's messages apart from all other messages.
 class owned_communicator {
  public:
   explicit owned_communicator(MPI_Comm like) {

@@ -21,8 +21,8 @@ namespace glia::mpi {
 ///     glia::trainer trainer{net, loss, glia::adam{}, glia::distributed({.seed = 1}, ranks)};
 ///
 /// A program that is started without `mpirun` is the only rank. The communicator initializes MPI if
-/// necessary, and then finalizes it when its last copy is destroyed. All ranks must create and
-/// destroy it in the same order. Throws `device_error` if MPI fails or was initialized without
+/// necessary. In this case, it finalizes MPI when its last copy is destroyed. All ranks must create
+/// and destroy it in the same order. Throws `device_error` if MPI fails or was initialized without
 /// MPI_THREAD_MULTIPLE.
 class communicator {
  public:
@@ -36,8 +36,8 @@ class communicator {
   /// Returns whether this is rank 0, which prints and writes files.
   [[nodiscard]] bool is_first() const noexcept { return rank() == 0; }
 
-  /// Returns the number of threads that this rank should use: the number of cores it is bound to,
-  /// divided by the number of ranks that share them.
+  /// Returns the number of threads that this rank should use: the number of cores to which it is
+  /// bound, divided by the number of ranks that share these cores.
   [[nodiscard]] std::size_t threads() const { return threads_for(all().places(), rank()); }
   /// Returns a text such as "2 ranks on 1 machine, 1 thread each", and a warning if a machine has
   /// fewer cores than threads. All ranks must call it, each with its number of threads.
@@ -45,7 +45,7 @@ class communicator {
     return placement_text(all().places(), gather_values(*ranks(), threads));
   }
 
-  /// Returns the ranks among which `distributed` shares a training.
+  /// Returns the group of ranks. `distributed` passes it to the trainer.
   [[nodiscard]] std::shared_ptr<rank_group> ranks() const { return state_; }
 
   /// Ends the run on all ranks and prints this rank's reason.

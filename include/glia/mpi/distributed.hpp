@@ -8,8 +8,8 @@
 
 namespace glia {
 
-/// Returns trainer options that share a training among ranks. Each rank computes a part of every
-/// batch, and all ranks together make the same step as one process would. All ranks must create the
+/// Returns trainer options with which several ranks share a training. Each rank computes a part of
+/// every batch, and all ranks together make the same step as one process. All ranks must create the
 /// trainer and call its functions in the same order.
 ///
 ///     glia::trainer trainer{net, loss, glia::adam{}, glia::distributed({.seed = 1}, ranks)};
@@ -20,8 +20,8 @@ namespace glia {
   return options;
 }
 
-/// Returns options that share an evaluation among ranks. The ranks take batches in turn, and all of
-/// them get the scores of all batches.
+/// Returns options with which several ranks share an evaluation. The ranks take the batches in
+/// turn, and all ranks get the scores of all batches.
 [[nodiscard]] inline evaluate_options distributed(evaluate_options options,
                                                   const mpi::communicator& over) {
   options.ranks = over.ranks().get();

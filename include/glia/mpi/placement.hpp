@@ -53,8 +53,8 @@ struct rank_place {
   }
 };
 
-/// Returns the number of threads a rank should use: its cores, divided by the number of ranks that
-/// share some of them.
+/// Returns the number of threads that a rank should use: the number of its cores, divided by the
+/// number of ranks that share some of these cores.
 [[nodiscard]] inline std::size_t threads_for(const std::vector<rank_place>& all, std::size_t rank) {
   const auto sharing = std::count_if(all.begin(), all.end(), [&](const rank_place& other) {
     return all[rank].shares_cores(other);

@@ -23,8 +23,8 @@
 
 namespace glia::mpi {
 
-/// The ranks of an MPI communicator. A rank that fails tells all others, which then throw
-/// `rank_error`; rank 0 prints the reason and ends the run. If a rank dies without a message, ranks
+/// The ranks of an MPI communicator. If a rank fails, it tells all other ranks, which then throw
+/// `rank_error`. Rank 0 prints the reason and ends the run. If a rank dies without a message, ranks
 /// on the same machine notice that its process no longer exists.
 class ranks final : public rank_group {
  public:
@@ -86,7 +86,7 @@ class ranks final : public rank_group {
     }
   }
 
-  /// Stores a failure that all ranks know already, for rank 0 to print.
+  /// Stores the reason of a failure that all ranks already know. Rank 0 prints it.
   void note_failure(const std::string& what) {
     const std::lock_guard lock(mutex_);
     if (failure_.empty()) {
@@ -109,7 +109,7 @@ class ranks final : public rank_group {
       }
       failure_ = text(name_of(rank_), ": ", std::string(reason));
       send_to_others(failure_.data(), failure_.size(), failure_tag);
-    } catch (...) {  // the others notice the end of this process
+    } catch (...) {  // the other ranks notice the end of this process
     }
   }
 
@@ -117,11 +117,11 @@ class ranks final : public rank_group {
   using clock = std::chrono::steady_clock;
   static constexpr int failure_tag = 1;
   static constexpr int ended_tag = 2;
-  /// Time that ranks wait for the last messages of a rank that has ended.
+  /// Time that ranks wait for late messages of a rank that has ended.
   static constexpr std::chrono::seconds grace{2};
   static constexpr std::chrono::milliseconds between_looks{2};
   static constexpr std::chrono::milliseconds between_looks_at_processes{200};
-  /// Time that a rank waits for rank 0 to end the run before it does so itself.
+  /// Time that a rank waits for rank 0 to end the run. After this time, it ends the run itself.
   static constexpr std::chrono::seconds patience{4};
 
   [[nodiscard]] MPI_Comm channel(transfer_kind kind) const noexcept {

@@ -12,8 +12,8 @@
 
 namespace glia::mpi::detail {
 
-/// Shared memory of ranks on one machine. MPI frees it only at the end, because all ranks must do
-/// that together. Until then, unused windows are reused.
+/// Shared memory of ranks on one machine, in MPI windows. All ranks must free a window together, so
+/// windows are freed only at the end. Until then, unused windows are reused.
 class windows {
  public:
   windows() = default;
