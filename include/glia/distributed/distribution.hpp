@@ -22,8 +22,8 @@ struct distributed_options {
   /// the samples of each rank. This costs two more messages for each batch normalization, and every
   /// rank needs at least one sample of each batch. Cannot be combined with `reproducible`.
   bool sync_batch_norm = false;
-  /// Whether gradients are sent as bfloat16, which halves the bytes. Useful on slow networks.
-  /// Cannot be combined with `reproducible`.
+  /// Whether gradients are sent as bfloat16, which halves the bytes. Useful if the network
+  /// connection is slow. Cannot be combined with `reproducible`.
   bool bfloat16_gradients = false;
   std::size_t bucket_bytes = std::size_t{1} << 20;  ///< Bytes of gradients that are sent together.
   bool share_memory = true;  ///< Whether ranks on one machine exchange gradients in shared memory.
