@@ -21,16 +21,7 @@ inline void require_axis(std::string_view what, const shape& s, std::size_t axis
                        "; axes are counted from 0");
 }
 
-/// Returns the number of an axis counted from 0, for one that can be negative: -1 is the last.
-[[nodiscard]] inline std::size_t axis_from_front(std::string_view what, const shape& s,
-                                                 std::ptrdiff_t axis) {
-  const auto rank = static_cast<std::ptrdiff_t>(s.rank());
-  require<shape_error>(axis >= -rank && axis < rank, what, ": got axis ", axis,
-                       " for a tensor of shape ", s, "; axes are counted from 0, or back from -1");
-  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-}
-
-/// A list of axes by their numbers, stored like extents.
+/// A list of axis indices, stored like the extents of a shape.
 using axis_list = shape;
 
 }  // namespace glia
@@ -76,7 +67,8 @@ struct reshape {
   friend bool operator==(const reshape&, const reshape&) = default;
 };
 
-/// Repeats x to the shape `to`: along axes of extent 1 and along missing leading axes.
+/// Broadcasts x to the shape `to`, like numpy.broadcast_to: repeats x along axes that are missing
+/// or have extent 1.
 struct broadcast_to {
   shape to;
 
@@ -102,7 +94,7 @@ struct broadcast_to {
   friend bool operator==(const broadcast_to&, const broadcast_to&) = default;
 };
 
-/// Sums x to the shape `to`, over the axes that `to` lacks or in which it has extent 1; the
+/// Sums x over the axes along which `broadcast_to` would repeat a tensor of shape `to`. This is the
 /// gradient of `broadcast_to`.
 struct sum_to {
   shape to;
@@ -129,8 +121,8 @@ struct sum_to {
   friend bool operator==(const sum_to&, const sum_to&) = default;
 };
 
-/// Computes the square root of the sum of x^2 over all elements. Neither the squares nor their sum
-/// overflow unless the root does.
+/// Computes the square root of the sum of x^2 over all elements. Squares that are too large for the
+/// type do not matter: the result overflows only if the root itself is too large.
 struct norm {
   static constexpr std::string_view name = "norm";
   static constexpr std::size_t operands = 1;
@@ -144,7 +136,7 @@ struct norm {
   friend bool operator==(const norm&, const norm&) = default;
 };
 
-/// Concatenates tensors of any element type along an axis. Operands may be omitted.
+/// Concatenates up to 8 tensors of any element type along an axis. The other operands are omitted.
 struct concat {
   std::size_t axis = 0;
 
@@ -186,7 +178,7 @@ struct concat {
   friend bool operator==(const concat&, const concat&) = default;
 };
 
-/// Returns elements begin ... begin + extent - 1 of x along an axis, for any element type.
+/// Returns elements begin ... begin + extent - 1 of x along an axis. x can have any element type.
 struct slice {
   std::size_t axis = 0;
   std::size_t begin = 0;
@@ -214,8 +206,8 @@ struct slice {
   friend bool operator==(const slice&, const slice&) = default;
 };
 
-/// Adds `before` elements before x and `after` elements after it along an axis, all equal to
-/// `value`.
+/// Pads x along an axis with `before` elements before it and `after` elements after it. These
+/// elements are equal to `value`.
 struct pad {
   std::size_t axis = 0;
   std::size_t before = 0;
@@ -244,8 +236,8 @@ struct pad {
   friend bool operator==(const pad&, const pad&) = default;
 };
 
-/// Permutes the axes of x, like numpy.transpose: axis i of the result is axis order[i] of x. Any
-/// element type.
+/// Permutes the axes of x, like numpy.transpose: axis i of the result is axis order[i] of x. x can
+/// have any element type.
 struct permute_axes {
   axis_list order;
 
@@ -273,7 +265,8 @@ struct permute_axes {
     }
     return back;
   }
-  /// Axes of extent 1 may be at any position.
+  /// Returns whether the permutation leaves the elements in the same order: it may only move axes
+  /// of extent 1.
   [[nodiscard]] bool relabels(const tensor_spec& x) const {
     std::size_t last = 0;
     for (const std::size_t axis : order) {

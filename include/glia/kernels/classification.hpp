@@ -48,12 +48,12 @@ struct softmax_gradient {
   friend bool operator==(const softmax_gradient&, const softmax_gradient&) = default;
 };
 
-/// Computes -sum_k targets_k ln softmax(logits)_k over the last axis, one number for each row:
-/// (..., K) to (...). Also returns the softmax (..., K).
+/// Computes -sum_k targets_k ln softmax(logits)_k over the last axis. Logits (..., K) give one loss
+/// for each row, (...). Also returns the softmax (..., K).
 ///
-/// Targets need not sum to 1. Classes with a target of 0 are ignored, and rows with only such
-/// classes have neither loss nor gradient, whatever their logits are. One infinite logit makes its
-/// class certain; with several, the loss of the row is NaN.
+/// Targets need not sum to 1. Classes with a target of 0 are ignored. If all targets of a row are
+/// 0, its loss and gradient are 0 for any logits. If one logit of a row is infinity, its class has
+/// the probability 1. If several are, the loss of the row is NaN.
 struct softmax_cross_entropy {
   static constexpr std::string_view name = "softmax_cross_entropy";
   static constexpr std::size_t operands = 2;  // logits, targets
@@ -108,8 +108,9 @@ struct softmax_cross_entropy_gradient {
                          const softmax_cross_entropy_gradient&) = default;
 };
 
-/// Returns rows (..., K) with `on` at each class (...) and `off` elsewhere. Rows whose class is not
-/// in 0 ... K - 1 have `off` everywhere.
+/// Returns a row of K numbers for each class: `on` in the column of the class, `off` in the other
+/// columns. Classes (...) give rows (..., K). A class that is not in 0 ... K - 1 gives a row of
+/// `off`.
 struct one_hot {
   std::size_t count = 0;  ///< number of classes, K
   double on = 1;
@@ -134,7 +135,7 @@ struct one_hot {
   friend bool operator==(const one_hot&, const one_hot&) = default;
 };
 
-/// Returns the column of each row's highest score; of equal ones, the first.
+/// Returns the column of the highest score of each row, or the first of several equal ones.
 struct argmax {
   static constexpr std::string_view name = "argmax";
   static constexpr std::size_t operands = 1;
@@ -152,8 +153,8 @@ struct argmax {
   friend bool operator==(const argmax&, const argmax&) = default;
 };
 
-/// Returns, for each row (N), 1 if the class has one of the k highest scores, else 0. Of equal
-/// scores, the first counts as higher. Rows with a NaN have 0.
+/// Returns one number for each row, (N): 1 if the row's class has one of the k highest scores, else
+/// 0. Of equal scores, the first counts as higher. A row with a NaN gives 0.
 struct in_top_k {
   std::size_t k = 1;
 

@@ -82,7 +82,8 @@ struct conv2d {
   friend bool operator==(const conv2d&, const conv2d&) = default;
 };
 
-/// Computes the gradient of `conv2d` with respect to the input, images of shape `image` (H, W, C).
+/// Computes the gradient of `conv2d` with respect to the input. `image` is the shape (H, W, C) of
+/// an input image.
 struct conv2d_input_gradient {
   window2d window;
   std::size_t groups = 1;

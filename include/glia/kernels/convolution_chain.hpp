@@ -12,8 +12,8 @@ namespace glia {
 /// The largest number of convolutions in a chain.
 inline constexpr std::size_t max_chain = 4;
 
-/// Returns whether the chained kernel supports this convolution as a link. Its activation must only
-/// clamp, and after the first link there may be only depthwise and pointwise convolutions.
+/// Returns whether `conv2d_chain` supports this convolution as a link. The activation must satisfy
+/// `clamps`. All links after the first must be depthwise or pointwise convolutions.
 [[nodiscard]] inline bool chains(const unary_map& map, const window_sizes& s, bool first) {
   const bool depthwise = s.groups == s.c && s.groups == s.o && s.groups > 1;
   const bool pointwise = s.groups == 1 && s.window == window2d{};
@@ -25,14 +25,14 @@ inline constexpr std::size_t max_chain = 4;
 
 namespace glia::kernels {
 
-/// Computes consecutive convolutions, each map(x * w + bias). The operands are x and the weights
-/// and bias of each link. If the shapes of a link's weights are attributes, the operand is the
-/// result of `pack_panels`, without a bias. Optional for a backend; the links must satisfy
+/// Computes consecutive convolutions (links), each map(x * w + bias). The operands are x and the
+/// weights and bias of each link. In a packed chain, the operand for the weights of a link is the
+/// result of `pack_panels`, and its bias is omitted. Optional for a backend; the links must satisfy
 /// `chains`.
 struct conv2d_chain {
   std::size_t count = 0;
   std::array<conv2d, max_chain> links{};
-  std::array<shape, max_chain> packed{};  ///< shapes of the packed weights
+  std::array<shape, max_chain> packed{};  ///< weights' shapes before packing; empty if not packed
 
   [[nodiscard]] bool is_packed() const { return packed[0].rank() > 0; }
 
@@ -82,7 +82,7 @@ struct conv2d_chain {
   friend bool operator==(const conv2d_chain&, const conv2d_chain&) = default;
 
  private:
-  /// Returns the specs of the links' weights and biases, as if they were not packed.
+  /// Returns the specs of the links' weights and biases before packing.
   [[nodiscard]] std::array<tensor_spec, 2 * max_chain> unpacked(
       std::array<tensor_spec, 2 * max_chain> all) const {
     for (std::size_t i = 0; is_packed() && i < count; ++i) {

@@ -10,9 +10,8 @@
 
 namespace glia {
 
-/// The values on which random numbers of a training step depend, in addition to the stream, as a
-/// tensor of integers: the seed in two words, the step, and the number of the first sample in the
-/// whole batch.
+/// The key of the random numbers in a training step. Kernels receive it as a tensor of integers:
+/// the seed in two words, the step, and the index of their first sample in the whole batch.
 struct step_key {
   std::uint64_t seed = 0;
   std::uint32_t step = 0;
@@ -31,7 +30,7 @@ struct step_key {
     return {low | high << 32, static_cast<std::uint32_t>(from[2]),
             static_cast<std::uint32_t>(from[3])};
   }
-  /// Returns the key of one of the step's streams.
+  /// Returns the key for one stream of random numbers in this step.
   [[nodiscard]] constexpr random_key stream(std::uint32_t number) const noexcept {
     return {seed, number, step};
   }
@@ -46,9 +45,9 @@ struct step_key {
 
 namespace glia::kernels {
 
-/// Keeps element i of the batch, divided by 1 - rate, if random_half(key, i) 2^-16 is at least
-/// `rate`; other elements become 0. It is its own gradient. Elements are counted over the whole
-/// batch, from the key's first sample on.
+/// Divides element i of the batch by 1 - rate if random_half(key, i) / 2^16 >= rate, and sets it to
+/// 0 otherwise. i is the index in the whole batch; x begins at the key's first sample. The gradient
+/// is the same kernel, applied to dy.
 struct dropout {
   double rate = 0;  ///< fraction of elements that become 0, in [0, 1)
   std::uint32_t stream = 0;

@@ -45,7 +45,8 @@ struct unary_map {
 /// The map that does not change its operand.
 inline constexpr unary_map identity_map{};
 
-/// Returns whether the map only bounds its operand, which loops can do in registers.
+/// Returns whether the map is the identity or only bounds its operand (`relu`, `relu6`). Loops can
+/// apply such a map in registers.
 [[nodiscard]] constexpr bool clamps(const unary_map& map) noexcept {
   return map == identity_map || map.function == unary_function::relu ||
          map.function == unary_function::relu6;
@@ -59,8 +60,9 @@ inline constexpr unary_map identity_map{};
   return names[static_cast<std::size_t>(function)];
 }
 
-/// The tensor from which the derivative of a unary function is computed: nothing, its input or its
-/// output. It is kept for the backward pass; an output is shared with its other users.
+/// The tensor that the derivative of a unary function needs: none, the function's input, or its
+/// output. It is kept for the backward pass. An output takes no additional memory if other nodes
+/// keep it, too.
 enum class saved_operand : std::uint8_t { none, input, output };
 
 [[nodiscard]] constexpr saved_operand saved_for_gradient(unary_function function) noexcept {
@@ -136,8 +138,8 @@ enum class binary_function : std::uint8_t {
 
 namespace detail {
 
-/// Returns the relation of an operand to the samples of a batch of shape `batch`, to which it is
-/// broadcast.
+/// Returns how an operand that is broadcast to the shape `batch` relates to the samples: `rows` if
+/// it has a row for each sample, else `shared`.
 [[nodiscard]] constexpr batch_axis broadcast_axis(const tensor_spec& operand, const shape& batch) {
   return has_rows_of(operand.shape, batch) ? batch_axis::rows : batch_axis::shared;
 }
@@ -170,8 +172,8 @@ struct unary {
   friend bool operator==(const unary&, const unary&) = default;
 };
 
-/// Computes dy map'(x). `saved` is the operand or the result of `unary`, according to
-/// saved_for_gradient.
+/// Computes dy map'(x). `saved` is the operand or the result of `unary`, as saved_for_gradient
+/// tells.
 struct unary_gradient {
   unary_map map;
 
@@ -224,9 +226,9 @@ struct binary {
   friend bool operator==(const binary&, const binary&) = default;
 };
 
-/// Selects a if the condition is not 0, else b, element by element, with NumPy's broadcasting of
-/// all three. As in NumPy, a condition of NaN counts as true. The other value does not affect the
-/// result, even if it is NaN.
+/// Returns, for each element, a if the condition is not 0, else b. All three operands are broadcast
+/// as in NumPy. As in NumPy, a condition of NaN counts as true. The value that is not selected does
+/// not affect the result, even if it is NaN.
 struct select {
   static constexpr std::string_view name = "select";
   static constexpr std::size_t operands = 3;  // condition, a, b

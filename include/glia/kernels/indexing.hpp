@@ -8,7 +8,8 @@
 
 namespace glia::kernels {
 
-/// Converts numbers to integers: integers from 0 to 2^31 - 1 stay, all other numbers become -1.
+/// Converts floating-point numbers to 32-bit integers. Whole numbers from 0 to 2^31 - 1 keep their
+/// value; all other numbers become -1.
 struct to_index {
   static constexpr std::string_view name = "to_index";
   static constexpr std::size_t operands = 1;
@@ -25,7 +26,7 @@ struct to_index {
   friend bool operator==(const to_index&, const to_index&) = default;
 };
 
-/// Returns rows of a table (V, ...), one for each index, as for an embedding. An index that is not
+/// Returns the row of a table (V, ...) for each index, as an embedding does. An index that is not
 /// in 0 ... V - 1 gives a row of zeros, as a product with `one_hot` does.
 struct gather {
   static constexpr std::string_view name = "gather";
@@ -55,8 +56,9 @@ struct gather {
   friend bool operator==(const gather&, const gather&) = default;
 };
 
-/// Returns a table of `count` rows, each the sum of the rows with its index, in their order; the
-/// gradient of `gather`. Rows whose index is not in 0 ... count - 1 are ignored.
+/// Returns a table of `count` rows. Row i is the sum of all operand rows with the index i, added in
+/// their order. Rows whose index is not in 0 ... count - 1 are ignored. This is the gradient of
+/// `gather`.
 struct scatter_add {
   std::size_t count = 0;
 

@@ -17,7 +17,8 @@ namespace glia {
 /// integers (`index`), or bytes.
 enum class element : std::uint8_t { none, real, index, byte };
 
-/// The shape and element type of a tensor. By default there is no tensor, for omitted operands.
+/// The shape and element type of a tensor. A default-constructed spec stands for an omitted
+/// operand.
 struct tensor_spec {
   glia::shape shape{};
   element type = element::none;
@@ -33,9 +34,9 @@ struct tensor_spec {
 enum class batch_axis : std::uint8_t {
   shared,  ///< the same for all samples
   rows,    ///< the leading axis is the batch axis, and samples are independent
-  summed,  ///< a sum over the samples; batch tiles give parts of it
+  summed,  ///< a sum over the samples; each batch tile gives a partial sum
   whole,   ///< the kernel needs all samples in one call
-  key,     ///< random words with the number of the first sample; see step_key
+  key,     ///< a step_key, with the index of the first sample of each batch tile
 };
 
 /// The relations of all operands and results of one kernel call to the samples.
@@ -52,7 +53,7 @@ struct batch_axes {
   }
 };
 
-/// A result that may overwrite an operand which the caller has moved into the call.
+/// A result and an operand that it may overwrite if the caller has moved the operand into the call.
 struct overwrite {
   std::size_t result;
   std::size_t operand;
@@ -69,7 +70,8 @@ constexpr decltype(auto) with_operands(const Operands& operands, const F& f) {
   (std::make_index_sequence<K::operands>{});
 }
 
-/// Checked first, because comparing types may require knowing whether they are kernels.
+/// The constants of a kernel type. `kernel` checks them first, because the check for comparisons
+/// may ask in turn whether a type is a kernel.
 template <class K>
 concept has_kernel_constants = requires {
   { K::name } -> std::convertible_to<std::string_view>;
@@ -79,22 +81,24 @@ concept has_kernel_constants = requires {
 
 }  // namespace detail
 
-/// A primitive operation of a device as a value: its attributes and its rules, but not the loops
-/// that compute it. A number that is an attribute is a constant of the graph. Values that change
-/// from step to step are operands.
+/// A description of a primitive operation of a device: its attributes and the rules for its
+/// results, but not the loops that compute them. Attributes are constants of the graph. Values that
+/// change from step to step are operands.
 ///
 /// Every kernel has
 /// - `name`, and the numbers of its `operands` and `results`;
-/// - `result(specs...)`: shape and element type of the result, or an array of several. Throws
-///   `shape_error` or `value_error` for unsuitable operands;
+/// - `result(specs...)`: the shape and element type of the result, or an array of them for several
+///   results. Throws `shape_error` or `value_error` for unsuitable operands;
 /// - `flops(specs...)`: floating-point operations. A multiply-add counts as 2, a simple function of
 ///   an element as 1, and a function with an exponential or logarithm as 10;
 /// - optionally `axes(specs...)`: the relations to the samples of a batch, if the kernel
 ///   does not need all samples in one call;
-/// - optionally `becomes`: the list of kernels into which passes may turn it;
-/// - optionally `overwrites`, and `updates`: the results start from the values of the operands that
-///   they overwrite; and `relabels(spec)`: whether the result has the same elements as its operand,
-/// in the same order.
+/// - optionally `becomes`: the list of kernels by which passes may replace it;
+/// - optionally `overwrites`: the pairs of a result and an operand that it may overwrite;
+/// - optionally `updates`: whether the results start from the values of the operands that they
+///   overwrite;
+/// - optionally `relabels(spec)`: whether the result has the same elements as its operand, in the
+///   same order.
 template <class K>
 concept kernel = detail::has_kernel_constants<K> && std::copyable<K> && std::equality_comparable<K>;
 
@@ -105,7 +109,7 @@ struct kernel_list {};
 template <kernel K, class Tensor>
 using results_t = std::conditional_t<K::results == 1, Tensor, std::array<Tensor, K::results>>;
 
-/// Returns the specs of a kernel's results as an array, whatever their number.
+/// Returns the specs of a kernel's results as an array, even for a single result.
 template <kernel K, class... Specs>
 [[nodiscard]] constexpr std::array<tensor_spec, K::results> result_specs(const K& k,
                                                                          const Specs&... operands) {
@@ -117,8 +121,8 @@ template <kernel K, class... Specs>
   }
 }
 
-/// Returns the operand that a result may overwrite, in order of preference; returns `operands` if
-/// there are no more.
+/// Returns the index of an operand that a result may overwrite. A smaller `choice` is preferred.
+/// Returns `operands` if there is no further choice.
 template <kernel K>
 [[nodiscard]] constexpr std::size_t overwritten_by(std::size_t result, std::size_t choice = 0) {
   if constexpr (requires { K::overwrites; }) {
@@ -172,8 +176,8 @@ template <class T>
   return bytes_of(type, sizeof(T));
 }
 
-/// Returns the bytes of the operands and results of one call, each counted once; 0 for a kernel
-/// that only relabels.
+/// Returns the total size of the operands and results of one call in bytes. Returns 0 if the kernel
+/// `relabels`, because it then moves no element.
 template <class T, kernel K, class... Specs>
 [[nodiscard]] constexpr double bytes_moved(const K& k, const Specs&... operands) {
   if (relabels(k, operands...)) {
@@ -206,7 +210,8 @@ namespace detail {
 
 [[nodiscard]] constexpr double count(const shape& s) { return static_cast<double>(s.size()); }
 
-/// Returns whether a tensor of this shape has the samples of a batch of shape `batch` as its rows.
+/// Returns whether a tensor of shape `s` has one row for each sample of `batch`, the shape of a
+/// batch: both have the same rank and the same leading extent.
 [[nodiscard]] constexpr bool has_rows_of(const shape& s, const shape& batch) {
   return batch.rank() > 0 && s.rank() == batch.rank() && s[0] == batch[0];
 }

@@ -36,8 +36,8 @@ using basic_kernels = kernel_list<
     kernels::softmax_cross_entropy_gradient, kernels::one_hot, kernels::argmax, kernels::in_top_k,
     kernels::fake_quantize, kernels::sgd, kernels::adam, kernels::rmsprop, kernels::adagrad>;
 
-/// The fused kernels, each of which replaces several basic ones, and the kernels for several
-/// machines. They are optional for a backend.
+/// The optional kernels of a backend. Fused kernels replace several basic kernels; others pack
+/// weights, or communicate between ranks.
 using fused_kernels =
     kernel_list<kernels::conv2d_max_pool2d, kernels::conv2d_max_pool2d_gradient,
                 kernels::conv2d_chain, kernels::pack_panels, kernels::pack_transformed,
@@ -54,10 +54,10 @@ template <class K, class... Kernels>
 
 }  // namespace detail
 
-/// Whether a kernel is basic, so that every backend implements it.
+/// Whether a kernel is in `basic_kernels`, so that every backend implements it.
 template <class K>
 inline constexpr bool is_basic = detail::is_listed<K>(basic_kernels{});
-/// Whether a kernel is fused, that is, replaces several basic kernels.
+/// Whether a kernel is in `fused_kernels`, so that backends need not implement it.
 template <class K>
 inline constexpr bool is_fused = detail::is_listed<K>(fused_kernels{});
 

@@ -9,8 +9,8 @@
 
 namespace glia::kernels {
 
-/// Adds `deviation` times normal_of(random_bits(key, i)) to element i of the batch. Elements are
-/// counted over the whole batch, from the key's first sample on.
+/// Adds `deviation` times normal_of(random_bits(key, i)) to element i of the batch. i is the index
+/// in the whole batch; x begins at the key's first sample.
 struct gaussian_noise {
   double deviation = 0;  ///< standard deviation, at least 0
   std::uint32_t stream = 0;

@@ -9,18 +9,18 @@
 
 namespace glia {
 
-/// The elements that share a mean and a variance. `batch` normalizes every channel (last axis) over
-/// all rows, `layer` every row over its features (last axis), and `group` every group of channels
-/// of a sample over all positions. `rms` is `layer` with the mean taken as 0.
+/// The elements that share a mean and a variance. `batch`: all rows of a channel (last axis).
+/// `layer`: all features (last axis) of a row. `group`: all positions of a group of channels in a
+/// sample. `rms`: as in `layer`, but with 0 instead of the mean.
 enum class normalization : std::uint8_t { batch, layer, group, rms };
 
-/// Returns whether exactly the elements of a row share their statistics.
+/// Returns whether each row has its own statistics, as in `layer` and `rms`.
 [[nodiscard]] constexpr bool is_by_rows(normalization kind) {
   return kind == normalization::layer || kind == normalization::rms;
 }
 
-/// Returns the shape of the statistics of `normalize`: (C) for batch, one for each row for layer,
-/// (N, groups) for group, and (N, ...) without the last axis for rms.
+/// Returns the shape of the statistics of `normalize`: (C) for `batch`, (number of rows) for
+/// `layer`, (N, groups) for `group`, and the shape of x without its last axis for `rms`.
 [[nodiscard]] inline shape statistics_shape(const shape& x, normalization kind,
                                             std::size_t groups = 1) {
   require<shape_error>(x.rank() >= 2 && x.size() > 0,
@@ -56,11 +56,12 @@ enum class normalization : std::uint8_t { batch, layer, group, rms };
 namespace glia::kernels {
 
 /// Computes gamma (x - mean) / sqrt(variance + epsilon) + beta with the statistics of x. The
-/// variance is divided by the count; gamma and beta have the extent of the last axis.
+/// variance of n numbers is the sum of (x - mean)^2, divided by n. gamma and beta have the extent
+/// of the last axis.
 ///
 /// The results are accurate for numbers of any size, even if the mean is much larger than the
 /// standard deviation or squares would overflow. A variance that is too large for the type is
-/// infinity. Equal numbers give beta.
+/// infinity. If all x that share a mean are equal, the result is beta.
 struct normalize {
   normalization kind = normalization::batch;
   double epsilon = 0;

@@ -9,8 +9,8 @@
 
 namespace glia {
 
-/// Returns whether Winograd's transforms need fewer multiplications for a convolution with weights
-/// of this shape and its pooling.
+/// Returns whether `pack_transformed` applies to a convolution with weights of shape `w` and its
+/// pooling. Winograd's transforms then need fewer multiplications.
 [[nodiscard]] inline bool transforms(const convolution_pooling& how, const shape& w) {
   return how.groups == 1 && kernels::pack_transformed::applies(w) &&
          kernels::pack_transformed::fits(how.window, how.pool);
@@ -21,8 +21,8 @@ namespace glia {
 namespace glia::kernels {
 
 /// Computes `dense` with an additional operand: the weights packed by `pack_panels`, without a
-/// bias. The original weights are used for sizes or zeros for which other loops are faster.
-/// Optional for a backend.
+/// bias. The original weights remain an operand, because loops without packing are faster for some
+/// sizes and for inputs with many zeros. Optional for a backend.
 struct packed_dense {
   unary_map map = identity_map;
 
@@ -49,7 +49,7 @@ struct packed_dense {
 };
 
 /// Computes `conv2d_max_pool2d` without positions, with an additional operand: the weights packed
-/// by `pack_panels` with the bias, or by `pack_transformed`. Optional for a backend.
+/// with the bias by `pack_panels`, or packed by `pack_transformed`. Optional for a backend.
 struct packed_conv2d_max_pool2d {
   convolution_pooling how;
   unary_map map = identity_map;

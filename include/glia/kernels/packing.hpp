@@ -16,7 +16,7 @@ struct pack_panels {
   static constexpr std::size_t operands = 2;  // w, bias
   static constexpr std::size_t results = 1;
 
-  // As wide as the widest panels of outputs, or a multiple.
+  // A multiple of the width of the widest panel of outputs that the loops use.
   static constexpr std::size_t outputs_at_a_time = 32;
 
   [[nodiscard]] static tensor_spec result(const tensor_spec& w, const tensor_spec& bias) {
@@ -38,18 +38,19 @@ struct pack_panels {
   }
 };
 
-/// Packs the weights (2, 2, C, O) of a convolution as the nine matrices that Winograd's F(2 x 2, 2
-/// x 2) multiplies tiles with; otherwise like `pack_panels`.
+/// Packs the weights (2, 2, C, O) of a convolution for Winograd's F(2 x 2, 2 x 2), which multiplies
+/// image tiles by nine matrices (C, O). See also `pack_panels`.
 struct pack_transformed {
   static constexpr std::string_view name = "pack_transformed";
   static constexpr std::size_t operands = 1;  // w
   static constexpr std::size_t results = 1;
 
   static constexpr std::size_t products = 9;
-  // As wide as the widest registers.
+  // Number of floats in the widest registers.
   static constexpr std::size_t channels_at_a_time = 16;
 
-  /// Returns whether the products give the outputs of a convolution that a pooling window covers.
+  /// Returns whether one tile of Winograd's method gives exactly the outputs in one pooling window:
+  /// both windows must be 2 x 2, and the convolution must have neither strides nor dilation.
   [[nodiscard]] static constexpr bool fits(const window2d& k, const window2d& pool) {
     return k.height == 2 && k.width == 2 && k.stride_height == 1 && k.stride_width == 1 &&
            k.dilation_height == 1 && k.dilation_width == 1 && pool.height == 2 && pool.width == 2;

@@ -20,8 +20,8 @@ struct convolution_pooling {
 };
 
 /// Returns whether the fused kernels support this activation and pooling. The activation must
-/// clamp, so that a byte can mark outputs without a gradient. Windows must neither overlap nor
-/// exceed the border.
+/// satisfy `clamps`, so that the byte with the position can also mark outputs without a gradient.
+/// Pooling windows must neither overlap nor reach beyond the border.
 [[nodiscard]] constexpr bool pools_fuse(const unary_map& map, const window2d& pool) noexcept {
   return clamps(map) && pool.height * pool.width < 255 && pool.stride_height >= pool.height &&
          pool.stride_width >= pool.width && pool.dilation_height == 1 && pool.dilation_width == 1 &&
@@ -73,8 +73,8 @@ struct conv2d_max_pool2d {
   friend bool operator==(const conv2d_max_pool2d&, const conv2d_max_pool2d&) = default;
 };
 
-/// Computes the gradients with respect to the input, the weights and the bias. The input's gradient
-/// is optional.
+/// Computes the gradients of `conv2d_max_pool2d` with respect to the input, the weights and the
+/// bias. The input's gradient is optional.
 struct conv2d_max_pool2d_gradient {
   convolution_pooling how;
   bool to_input = true;

@@ -9,7 +9,7 @@
 
 namespace glia::detail {
 
-/// Returns one operation for each element that a window covers.
+/// Returns the number of operations of a pooling: one for each element of each window.
 [[nodiscard]] inline double pool_flops(const window_sizes& s) {
   return count(s.output()) * static_cast<double>(s.window.height * s.window.width);
 }
@@ -72,7 +72,7 @@ struct max_pool2d_gradient {
   friend bool operator==(const max_pool2d_gradient&, const max_pool2d_gradient&) = default;
 };
 
-/// Computes the mean of every window of x (N, H, W, C), without the padding.
+/// Computes the mean of every window of x (N, H, W, C). Elements in the padding are not counted.
 struct avg_pool2d {
   window2d window;
 

@@ -26,7 +26,8 @@ struct matmul_sizes {
 
 namespace detail {
 
-/// Returns the sizes of the products of matrices in the last two axes.
+/// Returns the sizes of a product of matrices, which are in the last two axes of a and b. Throws
+/// `shape_error` if the inner extents differ.
 [[nodiscard]] inline matmul_sizes last_axes_rule(std::string_view what, const shape& a,
                                                  const shape& b, transpose which) {
   const std::size_t row = a.rank() - 2;
@@ -47,7 +48,8 @@ namespace detail {
   return detail::last_axes_rule("matmul", a, b, which);
 }
 
-/// Returns the sizes of each product of a batch.
+/// Returns the sizes of each matrix product in a batch. Throws `shape_error` if the shapes do not
+/// fit.
 [[nodiscard]] inline matmul_sizes batched_matmul_rule(const shape& a, const shape& b,
                                                       transpose which) {
   const std::size_t rank = a.rank();

@@ -14,8 +14,9 @@
 
 namespace glia {
 
-/// The integers that represent numbers: x is stored as min(max(round(x / scale) + zero, least),
-/// most), and an integer i represents (i - zero) * scale.
+/// A range of 8-bit integers, and the integer `zero` that represents the number 0. A number x is
+/// stored as min(max(round(x / scale) + zero, least), most); an integer i represents (i - zero) *
+/// scale.
 struct byte_range {
   std::int32_t zero = 0;
   std::int32_t least = 0;
@@ -27,13 +28,14 @@ struct byte_range {
 /// The range of stored weights, symmetric around 0.
 inline constexpr byte_range signed_bytes{0, -127, 127};
 
-/// Returns the same range in unsigned bytes.
+/// Returns the range in unsigned bytes: 128 is added to signed bytes.
 [[nodiscard]] constexpr byte_range without_signs(const byte_range& r) {
   const std::int32_t up = r.least < 0 ? 128 : 0;
   return {r.zero + up, r.least + up, r.most + up};
 }
 
-/// Throws `value_error` if a range does not fit signed or unsigned bytes.
+/// Throws `value_error` if a range fits neither signed nor unsigned bytes, or does not contain its
+/// `zero`.
 inline void require_bytes(std::string_view what, const byte_range& r) {
   const std::int32_t lowest = r.least < 0 ? -128 : 0;
   require<value_error>(lowest <= r.least && r.least < r.most && r.most <= lowest + 255 &&
@@ -49,11 +51,12 @@ namespace glia::kernels {
 struct quantized_chain;
 struct pack_quantized;
 
-/// Rounds numbers to those that 8-bit integers can represent: (min(max(round(x / s) + zero, least),
-/// most) - zero) * s, where a number halfway between two integers is rounded to the even one. The
-/// scales s, above 0, are one number or one for each index of the last axis. A NaN stays a NaN.
+/// Rounds x to numbers that 8-bit integers can represent: (min(max(round(x / s) + zero, least),
+/// most) - zero) * s. A number halfway between two integers is rounded to the even one. There is
+/// one scale s above 0 for all of x, or one for each index of the last axis. A NaN stays a NaN.
 ///
-/// Products and convolutions of such numbers may be computed with integers: see `quantized_chain`.
+/// A backend can compute products and convolutions of the rounded numbers with integers: see
+/// `quantized_chain`.
 struct fake_quantize {
   byte_range range;
 
@@ -87,8 +90,9 @@ struct fake_quantize {
 
 namespace glia {
 
-/// One product of a chain in integers: a convolution, the shape and range of its weights, and the
-/// range of its inputs, in unsigned bytes. A max-pooling may follow it.
+/// One link of a `quantized_chain`: a convolution, the shape and range of its weights, and the
+/// range of its inputs in unsigned bytes. The link can also have a max-pooling after the
+/// convolution.
 struct quantized_link {
   kernels::conv2d product;
   shape weights;
@@ -101,19 +105,19 @@ struct quantized_link {
   friend bool operator==(const quantized_link&, const quantized_link&) = default;
 };
 
-/// The layout of the packed weights of a link, in bytes: first bounds of the results; then, for
-/// every 64 outputs, the multiplier and the shift of each as floats, followed by the weights, with
-/// four bytes of each output in turn.
+/// The layout of the packed weights of a link. First come the bounds of the results. A block for
+/// each 64 outputs follows: the multiplier and the shift of each output as floats, then the weights
+/// as bytes, four for the first output, four for the second, and so on.
 struct quantized_weights {
   std::size_t outputs;
   std::size_t steps;  ///< number of groups of four weights of each output
 
-  // As many as the widest registers hold, or a multiple.
+  // A multiple of the number of outputs that the widest registers hold.
   static constexpr std::size_t outputs_at_a_time = 64;
   static constexpr std::size_t bounds = 64;
 
-  /// `first` is true if the link reads an image, in which the columns and channels of a window are
-  /// adjacent, and false if it reads the result of another link.
+  /// `first` is true for the first link of a chain. It reads an image, in which the columns and
+  /// channels of a window's row are adjacent; the other links read the result of the link before.
   explicit quantized_weights(const quantized_link& link, bool first) : outputs(link.weights[3]) {
     const shape& w = link.weights;
     if (link.depthwise()) {
@@ -138,9 +142,9 @@ struct quantized_weights {
 inline constexpr std::size_t max_integer_products =
     (std::size_t{1} << 31) / (std::size_t{255} * 128) - 1;
 
-/// Returns whether a chain in integers supports this link. After the first link, windows over
-/// several channels need images that almost fit the first-level cache, and padding needs the zero
-/// byte 0.
+/// Returns whether `quantized_chain` supports this link. After the first link, there are two more
+/// conditions: a window over several channels requires images that almost fit the first-level
+/// cache, and padding requires that the byte 0 represents the number 0.
 [[nodiscard]] inline bool chains_quantized(const quantized_link& link, const window_sizes& s,
                                            bool first) {
   constexpr std::size_t small_image = 64 << 10;
@@ -162,9 +166,9 @@ inline constexpr std::size_t max_integer_products =
 namespace glia::kernels {
 
 /// Packs the weights w (height, width, C / groups, O) of a link as integers, in the order in which
-/// loops read them, together with the factors that convert sums to results. `out` is the range of
-/// the results if they are bytes for the next link; otherwise they are floating-point numbers.
-/// Optional for a backend.
+/// loops read them. Adds the factors that convert sums to results. If `to_bytes` is true, the
+/// results are bytes in the range `out`; otherwise they are floating-point numbers. Optional for a
+/// backend.
 struct pack_quantized {
   quantized_link link;
   bool first = true;
@@ -202,13 +206,13 @@ struct pack_quantized {
   friend bool operator==(const pack_quantized&, const pack_quantized&) = default;
 };
 
-/// Computes consecutive convolutions with integers. x (N, H, W, C) is converted to bytes, products
-/// of bytes are summed exactly, and the sums become the bytes of the next convolution or pooling
-/// and, at the end, floating-point numbers.
+/// Computes consecutive convolutions with integers. x (N, H, W, C) is converted to bytes, and
+/// products of bytes are summed exactly. The sums are converted to bytes for the next convolution
+/// or pooling; the chain returns floating-point numbers.
 ///
-/// The operands are x, its scale, the scale of the bytes that the last link pools (if it pools),
-/// and the result of `pack_quantized` for each link. A NaN becomes the least byte. Optional for a
-/// backend; the links must satisfy `chains_quantized`.
+/// The operands are x, the scale of x, the scale of the bytes that the last link pools (if it has a
+/// pooling), and the result of `pack_quantized` for each link. A NaN becomes the least byte.
+/// Optional for a backend; the links must satisfy `chains_quantized`.
 struct quantized_chain {
   std::size_t count = 0;
   std::array<quantized_link, max_chain> links{};
@@ -234,7 +238,7 @@ struct quantized_chain {
     }
     return all;
   }
-  /// Returns the shape of the result of link i.
+  /// Returns the shape of the result of link i, after its pooling.
   [[nodiscard]] shape shape_behind(std::size_t i, const window_sizes& product) const {
     return links[i].pools() ? pool_rule(product.output(), links[i].pool).output()
                             : product.output();

@@ -8,8 +8,8 @@
 
 namespace glia::kernels {
 
-/// Gathers x (C) of every rank on every rank: (ranks, C). All ranks must run it, with no other
-/// communication in between. Optional for a backend.
+/// Gathers x (C) from all ranks; each rank gets the tensor (ranks, C). All ranks must run this
+/// kernel, and none may start another communication in between. Optional for a backend.
 struct gather_over_ranks {
   rank_group* ranks = nullptr;
 

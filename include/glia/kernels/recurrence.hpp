@@ -13,13 +13,12 @@ namespace glia {
 /// The recurrent layers whose steps one kernel can run; see layers/ for their formulas.
 enum class recurrent_cell : std::uint8_t { simple, gru, lstm };
 
-/// Returns the number of products of a cell with its state, in units: the columns of the products
-/// divided by the number of units.
+/// Returns G: the product of a cell's state and its weights has G columns for each unit.
 [[nodiscard]] constexpr std::size_t products_of(recurrent_cell cell) noexcept {
   return cell == recurrent_cell::lstm ? 4 : cell == recurrent_cell::gru ? 3 : 1;
 }
-/// Returns the number of values of each unit and step that the gradient needs in addition to the
-/// state. For a GRU: z, r, c and the state's contribution to c. For an LSTM: i, f, g, o and c.
+/// Returns K: the number of values for each unit and step that the gradient needs in addition to
+/// the state. For a GRU: z, r, c and the state's contribution to c. For an LSTM: i, f, g, o and c.
 [[nodiscard]] constexpr std::size_t kept_of(recurrent_cell cell) noexcept {
   return cell == recurrent_cell::lstm ? 5 : cell == recurrent_cell::gru ? 4 : 0;
 }
@@ -28,19 +27,19 @@ enum class recurrent_cell : std::uint8_t { simple, gru, lstm };
 
 namespace glia::kernels {
 
-/// Runs all steps of a recurrent layer of U units, starting from states of zeros. x (N, T, G U) is
-/// added, at each step, to the product of the previous state with w (U, G U). The activations are
-/// tanh and the logistic function. A GRU applies its reset gate after its product, to which bias (G
-/// U) is added, if there is one.
+/// Runs all steps of a recurrent layer of U units. The first state is 0. Each step multiplies the
+/// previous state by w (U, G U), adds the bias (G U), if any, and then the step's row of x (N, T, G
+/// U). The activations are tanh and the logistic function. A GRU applies its reset gate to the
+/// product with the bias.
 ///
-/// States are multiplied by `scale` (N, U) before their products, if there is one. A step with
-/// `counts` (N, T) = 0 does not change the state. The weights may be packed by `pack_panels`,
-/// without a bias. Optional for a backend.
+/// `scale` (N, U), if any, is multiplied by each state before the product with w. A step with
+/// `counts` (N, T) = 0 does not change the state. w can be packed by `pack_panels`, without the
+/// bias. Optional for a backend.
 struct recurrence {
   recurrent_cell cell = recurrent_cell::simple;
-  bool backwards = false;  ///< begin with the last step
-  bool keeps = true;       ///< keep the values that the gradient needs
-  bool packed = false;     ///< the weights are packed
+  bool backwards = false;  ///< whether to begin with the last step
+  bool keeps = true;       ///< whether to keep the values that the gradient needs
+  bool packed = false;     ///< whether the weights are packed
 
   using becomes = kernel_list<pack_panels>;
   static constexpr std::string_view name = "recurrence";
@@ -85,9 +84,9 @@ struct recurrence {
   friend bool operator==(const recurrence&, const recurrence&) = default;
 };
 
-/// Computes the gradients of `recurrence` with respect to the steps x and, for a GRU, with respect
-/// to the products of the states, where they differ. The gradients of w and the bias are products
-/// and sums of these.
+/// Computes the gradient of `recurrence` with respect to x. For a GRU, also computes the gradient
+/// with respect to the products of the states with w, which differs from it. The gradients of w and
+/// the bias are products and sums of these gradients.
 struct recurrence_gradient {
   recurrent_cell cell = recurrent_cell::simple;
   bool backwards = false;

@@ -6,8 +6,9 @@
 
 #include "glia/kernels/kernel.hpp"
 
-// One optimizer step for one parameter p with gradient g. The optimizer state consists of further
-// tensors for each parameter. `numbers` is a tensor of the numbers that vary from step to step.
+// Each kernel is one optimizer step for one parameter p with gradient g. The optimizer state
+// consists of additional tensors for each parameter. `numbers` is a tensor of the numbers that
+// change from step to step.
 
 namespace glia::detail {
 
@@ -23,8 +24,8 @@ inline void require_update(const tensor_spec& p, const tensor_spec& g, const ten
 
 namespace glia::kernels {
 
-/// SGD: g' = g + decay p; v = momentum v + g'; p -= rate (nesterov ? g' + momentum v : v). Without
-/// a velocity v: p -= rate g'. Numbers: rate.
+/// One step of SGD: g' = g + decay p; v = momentum v + g'; p -= rate (nesterov ? g' + momentum v :
+/// v). If the velocity v is omitted: p -= rate g'. `numbers` contains the rate.
 struct sgd {
   double momentum = 0;
   double decay = 0;
@@ -49,9 +50,10 @@ struct sgd {
   friend bool operator==(const sgd&, const sgd&) = default;
 };
 
-/// Adam: g' = g + coupled_decay p; m += (1 - beta1)(g' - m); v += (1 - beta2)(g'^2 - v); p = kept p
-/// - rate m / (sqrt(v) + epsilon). Numbers: rate and epsilon, which include the bias corrections,
-/// and kept, which is 1 minus the decoupled weight decay.
+/// One step of Adam: g' = g + coupled_decay p; m += (1 - beta1)(g' - m); v += (1 - beta2)(g'^2 -
+/// v); p = kept p
+/// - rate m / (sqrt(v) + epsilon). `numbers` contains the rate and epsilon, both with the bias
+///   corrections, and `kept`, which is 1 minus the decoupled weight decay.
 struct adam {
   double beta1 = 0;
   double beta2 = 0;
@@ -78,8 +80,8 @@ struct adam {
   friend bool operator==(const adam&, const adam&) = default;
 };
 
-/// RMSprop: g' = g + decay p; v += (1 - rho)(g'^2 - v); u = momentum u + rate g' / sqrt(v +
-/// epsilon); p -= u. u is optional. Numbers: rate.
+/// One step of RMSprop: g' = g + decay p; v += (1 - rho)(g'^2 - v); u = momentum u + rate g' /
+/// sqrt(v + epsilon); p -= u. u is optional. `numbers` contains the rate.
 struct rmsprop {
   double rho = 0;
   double momentum = 0;
@@ -106,7 +108,8 @@ struct rmsprop {
   friend bool operator==(const rmsprop&, const rmsprop&) = default;
 };
 
-/// Adagrad: g' = g + decay p; v += g'^2; p -= rate g' / sqrt(v + epsilon). Numbers: rate.
+/// One step of Adagrad: g' = g + decay p; v += g'^2; p -= rate g' / sqrt(v + epsilon). `numbers`
+/// contains the rate.
 struct adagrad {
   double epsilon = 0;
   double decay = 0;

@@ -7,8 +7,9 @@
 
 namespace glia {
 
-/// The way in which a window of height x width moves over a tensor (N, H, W, C). Padding is given
-/// in rows and columns; callers convert `same` and `valid` to these numbers.
+/// A window of height x width that moves over a tensor (N, H, W, C): its strides, dilation and
+/// padding. Padding is given in rows and columns; callers convert `same` and `valid` to these
+/// numbers.
 struct window2d {
   std::size_t height = 1;
   std::size_t width = 1;
@@ -29,7 +30,8 @@ struct window2d {
   return k.pad_top + k.pad_bottom + k.pad_left + k.pad_right > 0;
 }
 
-/// Largest number of rows of a window in the loops for separate channels, and in chains with them.
+/// Largest number of rows of a window in the loops for depthwise convolutions, and in chains of
+/// convolutions.
 inline constexpr std::size_t max_window_rows = 16;
 
 /// Returns the number of positions of a window along one axis: the output's rows or columns.
