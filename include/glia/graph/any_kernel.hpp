@@ -17,15 +17,15 @@ class any_kernel;
 
 namespace detail {
 
-/// Identifies a type by an address. The object is not constant, because linkers may merge equal
-/// constants.
+/// An object whose address identifies the type K. It is not constant, because a linker can merge
+/// equal constants.
 template <class K>
 inline char id_of = 0;
 
 }  // namespace detail
 
-/// The functions and properties of a kernel type, without the type: see `kernel`. Optional members
-/// are null if the type does not have them.
+/// The functions and properties of a kernel type, which are known only at run time; see `kernel`.
+/// Optional members are null if the type does not have them.
 struct kernel_type {
   const char* id;
   std::string_view name;
@@ -43,7 +43,8 @@ struct kernel_type {
   any_kernel (*for_rows)(const any_kernel& kernel, std::size_t rows);
 };
 
-/// A kernel of any type, as in the nodes of a graph. Copies share the value, which does not change.
+/// A kernel of any type. The nodes of a graph contain it. Copies share one value, which does not
+/// change.
 class any_kernel {
  public:
   template <class K>
@@ -53,7 +54,7 @@ class any_kernel {
   [[nodiscard]] const void* value() const noexcept { return value_.get(); }
   [[nodiscard]] std::string_view name() const noexcept { return type_->name; }
 
-  /// Returns the kernel if it has this type, else null.
+  /// Returns the kernel if its type is K, else null.
   template <kernel K>
   [[nodiscard]] const K* as() const noexcept;
 
@@ -71,8 +72,8 @@ class any_kernel {
             std::span<batch_axis> of_results) const {
     type_->axes(value(), operands, of_operands, of_results);
   }
-  /// Returns the same kernel for another batch size, for kernels whose attributes contain it and
-  /// whose result has the samples as rows.
+  /// Returns the kernel for a batch of `rows` samples. Only a kernel whose attributes contain the
+  /// batch size, such as `reshape`, changes.
   [[nodiscard]] any_kernel for_rows(std::size_t rows) const {
     return type_->for_rows == nullptr ? *this : type_->for_rows(*this, rows);
   }
@@ -88,7 +89,8 @@ class any_kernel {
 
 namespace detail {
 
-// Null if a kernel's type does not have the member, which saves a function.
+// Each of these functions returns null if the kernel type does not have the member. No function is
+// compiled for it then.
 template <kernel K>
 [[nodiscard]] constexpr auto relabels_function() -> decltype(kernel_type::relabels) {
   if constexpr (requires(const K& k, const tensor_spec& x) { k.relabels(x); }) {
@@ -163,7 +165,8 @@ const K* any_kernel::as() const noexcept {
   return type_->id == &detail::id_of<K> ? static_cast<const K*>(value_.get()) : nullptr;
 }
 
-/// Calls with(k) if the kernel has one of these types; returns false for other types.
+/// Calls with(k) and returns true if the type of the kernel is in the list; returns false for other
+/// types.
 template <class... Kernels, class With>
 bool visit_kernel(const any_kernel& kernel, kernel_list<Kernels...>, const With& with) {
   const auto tried = [&]<class K>(std::type_identity<K>) {

@@ -4,11 +4,11 @@
 
 namespace glia {
 
-/// The number and time of a device's compilations of graphs.
+/// The number of graphs that a device compiled or loaded, and the time for this.
 struct compilations {
   std::size_t compiled = 0;  ///< number of graphs compiled in this run
   std::size_t loaded = 0;    ///< number of graphs compiled in an earlier run and loaded from disk
-  double seconds = 0;        ///< time of both, in seconds
+  double seconds = 0;        ///< time for compiling and loading, in seconds
 
   [[nodiscard]] std::size_t programs() const noexcept { return compiled + loaded; }
 

@@ -17,9 +17,9 @@
 
 namespace glia {
 
-/// The number of a value, which is a tensor of a graph.
+/// The index of a value. A value is a tensor of a graph.
 using value_id = std::uint32_t;
-/// The number that stands for an omitted operand.
+/// The index that stands for an omitted operand.
 inline constexpr value_id no_value = std::numeric_limits<value_id>::max();
 
 /// The part of a training step that a node belongs to.
@@ -38,18 +38,18 @@ struct graph_node {
   any_kernel kernel;
   std::vector<value_id> operands;
   std::vector<value_id> results;
-  std::uint32_t place = 0;  ///< index of its place in the graph's list
+  std::uint32_t place = 0;  ///< index of its layer and phase in graph::places
 };
 
-/// An input of a graph. If the graph changes it, as it changes a parameter, `next` is its value
-/// after the run, which may use the same memory.
+/// An input of a graph. If a run changes the input, as a training step changes a parameter, `next`
+/// is the value that replaces it after the run. Both can use the same memory.
 struct graph_input {
   std::string name;
   value_id value = no_value;
   value_id next = no_value;
   bool of_samples = false;  ///< whether it has one row for each sample
 
-  /// Returns whether a run replaces it by another tensor.
+  /// Returns whether a run replaces the input by another tensor.
   [[nodiscard]] bool changes() const noexcept { return next != no_value && next != value; }
 };
 
@@ -65,9 +65,9 @@ struct graph_constant {
   std::variant<std::vector<double>, std::vector<std::int32_t>> elements;
 };
 
-/// Nodes first ... end - 1, which treat each of `rows` samples independently. They can run on batch
-/// tiles: `piece` samples go through all of them while their intermediate tensors stay in the
-/// cache.
+/// Nodes first ... end - 1 of a graph, which treat each of `rows` samples independently. These
+/// nodes can run on batch tiles: `piece` samples go through all of them, while their intermediate
+/// tensors stay in the cache.
 struct stretch {
   std::size_t first = 0;
   std::size_t end = 0;
@@ -95,8 +95,8 @@ class graph {
     constants_.push_back({id, std::move(elements)});
     return id;
   }
-  /// Adds a node at the current place. Throws `shape_error` or `value_error` if the operands do not
-  /// fit the kernel.
+  /// Adds a node with the current place (layer and phase). Throws `shape_error` or `value_error` if
+  /// the operands do not fit the kernel.
   const graph_node& add(const any_kernel& kernel, std::vector<value_id> operands) {
     std::vector<tensor_spec> specs(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -129,10 +129,10 @@ class graph {
     at->next = next;
   }
 
-  /// Sets the place of the nodes that are added from now on.
+  /// Sets the place (layer and phase) of all nodes that are added after this call.
   void set_place(graph_place wanted) {
     std::uint32_t& number =
-        place_numbers_[wanted.name][static_cast<std::size_t>(wanted.phase)];  // 0: unknown
+        place_numbers_[wanted.name][static_cast<std::size_t>(wanted.phase)];  // 0: none yet
     if (number == 0 && wanted != graph_place{}) {
       number = static_cast<std::uint32_t>(places_.size());
       places_.push_back(std::move(wanted));
@@ -183,7 +183,7 @@ class graph {
   std::vector<stretch> stretches_;
   std::vector<graph_constant> constants_;
   std::vector<graph_place> places_;
-  // One number for each phase; 0: unknown.
+  // For each layer: the number of its place in each phase, or 0 if there is none yet.
   std::unordered_map<std::string, std::array<std::uint32_t, 3>> place_numbers_;
   std::uint32_t place_ = 0;
 };

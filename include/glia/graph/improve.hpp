@@ -10,13 +10,13 @@
 
 namespace glia {
 
-/// Applies passes that fuse kernels of a graph, as far as the backend B has the fused kernels. The
-/// results are the same up to rounding. `varying` lists the indices of the inputs that differ from
-/// run to run. Quantization must be done before.
+/// Applies passes that fuse kernels of a graph, if the backend B has the fused kernels. The results
+/// are the same up to rounding. `varying` contains the indices of the inputs that change from run
+/// to run. `quantized` lists the products that are quantized before other kernels are fused.
 template <backend B>
 void fuse_kernels(graph& g, const std::vector<std::size_t>& varying,
                   const quantization* quantized = nullptr) {
-  prune(g);  // unused nodes would count as users of their operands
+  prune(g);  // otherwise, unused nodes would count as users of their operands
   passes::fold_scaling(g, fixed_values(g, varying));
   if (quantized != nullptr) {
     passes::quantize_products(g, fixed_values(g, varying), *quantized);
@@ -33,7 +33,8 @@ void fuse_kernels(graph& g, const std::vector<std::size_t>& varying,
   }
 }
 
-/// Marks nodes that can run on batch tiles, for batches of `rows` samples, on backends with lanes.
+/// Marks nodes that can run on batch tiles, for batches of `rows` samples. Does nothing on backends
+/// without lanes.
 template <backend B>
 void cut_for_lanes(graph& g, const B& device, std::size_t rows) {
   if constexpr (lane_backend<B>) {

@@ -19,7 +19,8 @@
 
 namespace glia {
 
-/// Stretches are only marked for backends with lanes; other backends have no lane programs.
+/// The placeholder for backends without lanes. Its constructor throws, because stretches are only
+/// marked for backends with lanes.
 template <backend B>
 class lane_program {
  public:
@@ -36,9 +37,9 @@ class lane_program {
 /// A compiled stretch: batch tiles of a few samples go through all of its kernels, so that
 /// intermediate tensors stay in the cache.
 ///
-/// The samples are divided among the backend's lanes, whose number is fixed. Each lane adds its own
-/// part of a sum over the samples, tile after tile, and the lanes' sums are added in order.
-/// Therefore the results do not depend on the number of threads.
+/// The samples are divided among the backend's lanes. For a sum over the samples, each lane adds up
+/// its own tiles in order, and the sums of the lanes are then added in order. The number of lanes
+/// is fixed, so the results do not depend on the number of threads.
 template <lane_backend B>
 class lane_program<B> {
  public:
@@ -71,8 +72,8 @@ class lane_program<B> {
     return result;
   }
 
-  /// Runs the stretch. `values` are the tensors of the run; those of whole batches are read and
-  /// written row by row. `calls` is the graph of the stretch, for the timeline.
+  /// Runs the stretch. `values` are the tensors of the run; each batch tile reads and writes its
+  /// rows of the tensors of the whole batch. `calls` is the graph of the stretch, for the timeline.
   void run(const B& device, const std::vector<tensor>& values, std::vector<workspace>& lanes,
            const graph& calls, timeline* times) const {
     if (times != nullptr && times->lanes.size() < lanes.size()) {
@@ -108,16 +109,16 @@ class lane_program<B> {
   }
 
  private:
-  // At the end of a lane's memory: the random words of the current batch tile.
+  // Size of the memory for the step_key of the current batch tile, at the end of a lane's memory.
   static constexpr std::size_t key_bytes = 64;
 
-  /// A tensor as a batch tile uses it.
+  /// A tensor that the kernels of a batch tile use.
   struct local {
     enum class kind : std::uint8_t { rows, shared, key, in_lane, sum };
     kind what;
     value_id value;
     tensor_spec spec;       // spec for the whole batch
-    std::size_t index = 0;  // offset in a lane's memory; for a sum, its number
+    std::size_t index = 0;  // offset in a lane's memory; for a sum, its index in memory_.sums
   };
 
   struct call {
@@ -131,7 +132,7 @@ class lane_program<B> {
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-  /// Determines the sizes of batch tiles, with few different values.
+  /// Determines the sizes of the batch tiles. There are few different sizes.
   void find_counts(std::size_t lanes) {
     for (std::size_t i = 0; i < lanes; ++i) {
       std::size_t left = (i + 1) * range_.rows / lanes - i * range_.rows / lanes;

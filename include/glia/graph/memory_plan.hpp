@@ -8,22 +8,22 @@
 
 namespace glia {
 
-/// A block of memory that is needed from one step of a compiled graph to another, both included.
+/// A block of memory, and the first and the last step of a compiled graph that need it.
 struct lifetime {
   std::size_t bytes = 0;
   std::size_t first = 0;
   std::size_t last = 0;
 };
 
-/// The offset of each block in one piece of memory.
+/// The offset of each block in a common memory, and the size of this memory.
 struct memory_layout {
   std::vector<std::size_t> offsets;
   std::size_t bytes = 0;
 };
 
-/// Assigns offsets to blocks so that blocks which are needed at the same time do not overlap. The
-/// largest block comes first, and each gets the lowest possible offset. Blocks begin at cache
-/// lines.
+/// Assigns offsets to blocks so that blocks which are needed at the same time do not overlap.
+/// Larger blocks are placed first, and each block gets the lowest possible offset. Blocks begin at
+/// cache lines.
 [[nodiscard]] inline memory_layout lay_out(std::span<const lifetime> blocks) {
   constexpr std::size_t alignment = 64;
   const auto aligned = [](std::size_t bytes) {

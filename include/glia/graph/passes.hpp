@@ -15,37 +15,38 @@ namespace glia::passes {
 
 /// Folds a scale and a shift of each output of a product or convolution into its weights and bias,
 /// as for batch normalization in inference: (x w + b) s + t = x (w s) + (b s + t). All of these
-/// tensors must be `fixed`, so that this is computed once and not for every batch.
+/// tensors must be `fixed`, so that w s and b s + t are computed once and not for every batch.
 void fold_scaling(graph& g, const std::vector<bool>& fixed);
 
-/// Fuses products and convolutions with the activation that follows, so that it is applied while
-/// the results are in the cache. The results must have no other use. For products of quantized
-/// numbers, the activation must only bound its operand.
+/// Fuses each product or convolution with the activation after it, so that the activation is
+/// applied while the results are in the cache. The results must have no other use. For products of
+/// quantized numbers, the activation must only bound its operand.
 void fuse_activation(graph& g);
 
-/// Fuses a convolution, its activation and the max-pooling that follows into one kernel, and their
-/// gradients likewise. The intermediate results must have no other use.
+/// Fuses a convolution, its activation and the max-pooling after it into one kernel. Fuses the
+/// kernels of their gradients, too. The intermediate results must have no other use.
 void fuse_pooling(graph& g);
 
 /// Fuses consecutive convolutions into one kernel. The intermediate results must have no other use.
-/// A chain begins with a convolution that has more output than input channels: between two chains,
-/// the narrowest tensor is stored.
+/// A chain begins with a convolution that has more output channels than input channels, so that the
+/// tensor between two chains, which is stored, has few channels.
 void chain_convolutions(graph& g);
 
 /// Options of `cut_batch`.
 struct cut_options {
   /// Number of lanes; batches with fewer samples are not cut.
   std::size_t lanes = 16;
-  /// Least size of the intermediate tensors; several caches.
+  /// Smallest total size of the intermediate tensors for which tiles pay, in bytes: several times a
+  /// cache.
   std::size_t worthwhile_bytes = 2 << 20;
   /// Bytes that a kernel may read and write for a batch tile.
   std::size_t cache_bytes = 2 << 20;
   std::size_t most_samples = 8;  ///< largest number of samples in a batch tile
-  double packing_cost = 4;  ///< cost per byte of weights, which are read and packed for each tile
+  double packing_cost = 4;       ///< cost of reading and packing a byte of weights for a tile
   std::size_t real_bytes = sizeof(float);
 };
 
-/// Finds nodes that treat samples independently, so that batch tiles can go through all of them
+/// Finds nodes that treat samples independently. Batch tiles can go through all of these nodes
 /// while intermediate tensors stay in the cache. Moves these nodes next to each other and marks
 /// them as stretches. `rows` is the number of samples.
 void cut_batch(graph& g, std::size_t rows, const cut_options& options);
@@ -56,19 +57,19 @@ void cut_batch(graph& g, std::size_t rows, const cut_options& options);
                                        const std::vector<bool>& of_samples);
 
 /// Returns whether the forward part of a recorded step mixes samples, as batch normalization does.
-/// Then the batch size affects the result of every sample.
+/// If it does, the batch size affects the result of every sample.
 [[nodiscard]] bool mixes_samples(const graph& step);
 
-/// Returns the output of the frozen prefix of a model: the last tensor that is always the same for
-/// a sample and through which all other nodes depend on the samples. `samples` is the index of the
-/// input that contains the samples. `varying` lists the indices of the inputs that change from step
-/// to step. Returns nothing if there is no such tensor, or if the input itself is this tensor.
+/// Returns the output of the frozen prefix of a model: the last tensor that never changes for a
+/// given sample and through which all other nodes get the samples. `samples` is the index of the
+/// input with the samples. `varying` contains the indices of the inputs that change from step to
+/// step. Returns nothing if no tensor has this property, or only the input itself.
 [[nodiscard]] std::optional<value_id> frozen_frontier(const graph& g, std::size_t samples,
                                                       const std::vector<std::size_t>& varying);
 
-/// Cuts a graph so that it begins at one of its values, which replaces input `number`. Returns
-/// false if other nodes use that input, or use another result of the value's node; the graph is
-/// then unusable.
+/// Removes the beginning of a graph: `value` becomes the input with the index `number`, and the
+/// nodes that computed it are removed. Returns false if other nodes use the old input, or another
+/// result of the node that computed `value`. The graph is then unusable.
 [[nodiscard]] bool begin_at(graph& g, std::size_t number, value_id value);
 
 /// Finds the values of one graph in another one. Values correspond if they are computed in the same
@@ -87,20 +88,22 @@ class counterpart {
   std::vector<value_id> in_from_;  // the counterpart of each value of the first graph
 };
 
-/// A graph in two parts. `once` has the same result in all runs with the same parameters and has no
-/// other inputs. `each` is the rest; its last inputs are the outputs of `once`.
+/// A graph that is split into two graphs. `once` has no inputs that change from run to run, so its
+/// results are the same in all runs with the same parameters. `each` contains all other nodes; its
+/// last inputs are the outputs of `once`.
 struct hoisted {
   graph once;
   graph each;
 };
 
-/// Splits a graph: `once` contains the nodes that depend neither on the inputs with the indices in
-/// `varying` nor on values that cannot be fixed.
+/// Splits a graph: `once` gets the nodes that depend neither on the inputs with the indices in
+/// `varying`, nor on values for which `can_be_fixed` is false.
 [[nodiscard]] hoisted hoist(graph g, const std::vector<std::size_t>& varying,
                             std::vector<bool> can_be_fixed = {});
 
-/// Packs the weights of products and convolutions in the order in which loops read them, if they
-/// are `fixed`. Then `hoist` can move the packing out of the part that runs for every batch.
+/// Packs the weights of products and convolutions in the order in which loops read them, if the
+/// weights are `fixed`. `hoist` can then move the packing to the graph that does not run for every
+/// batch.
 void pack_weights(graph& g, const std::vector<bool>& fixed);
 
 /// The node of a product or convolution with fixed weights, and the layer and number that identify
@@ -111,24 +114,24 @@ struct product_place {
   std::size_t number;
 };
 
-/// Returns the products of a graph with fixed weights, in their order.
+/// Returns the products and convolutions with fixed weights, in the order of the graph's nodes.
 [[nodiscard]] std::vector<product_place> fixed_products(const graph& g,
                                                         const std::vector<bool>& fixed);
 
-/// Throws `value_error` for scales that are not above 0 or a zero outside 0 to 255.
+/// Throws `value_error` if a scale is not above 0, or if the input's zero is not in 0 ... 255.
 void require_scales(const quantized_product& one);
 
-/// Quantizes the inputs and weights of a graph's products as listed in `how`. Throws `value_error`
-/// if the graph does not have one of the products or a scale is invalid.
+/// Quantizes the inputs and weights of the products that `how` lists. Throws `value_error` if the
+/// graph does not contain one of these products, or if a scale is invalid.
 void quantize_products(graph& g, const std::vector<bool>& fixed, const quantization& how);
 
 /// Removes redundant quantization. Exporters quantize a value again, with the same scale, after a
-/// pooling or permutation; the last one is sufficient.
+/// pooling or permutation. The last quantization is sufficient.
 void merge_quantizers(graph& g);
 
-/// Computes products and convolutions of values quantized by `fake_quantize`, with quantized
-/// weights, as integers, and fuses consecutive ones into one kernel. All tensors except the samples
-/// must be `fixed`, so that weights are packed once.
+/// Replaces products and convolutions of numbers and weights that `fake_quantize` rounds: the new
+/// kernels compute with integers. Consecutive products are fused into one kernel. All tensors
+/// except the samples must be `fixed`, so that weights are packed once.
 void fuse_quantized(graph& g, const std::vector<bool>& fixed);
 
 }  // namespace glia::passes

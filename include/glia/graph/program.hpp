@@ -16,8 +16,8 @@
 
 namespace glia {
 
-/// A backend that compiles whole graphs itself. It specializes `program`, which lists the members
-/// it needs.
+/// A backend that compiles whole graphs itself. It specializes the class template `program`, whose
+/// members the specialization must have.
 template <class B>
 concept compiling_backend = backend<B> && requires(const B& b, const graph& calls) {
   b.compiled(calls);
@@ -30,8 +30,8 @@ concept program_backend = placing_backend<B> || compiling_backend<B>;
 
 /// A compiled graph: a graph that is ready to run on a device, any number of times. The function
 /// for each node and the memory of every value are planned in advance, so a run allocates only its
-/// results. Any number of threads may run it at the same time, and copies share it. Compiling
-/// backends specialize this class.
+/// results. Any number of threads can run it at the same time. Copies refer to the same compiled
+/// graph. Compiling backends specialize this class.
 template <backend B>
 class program {
  public:
@@ -47,8 +47,7 @@ class program {
   [[nodiscard]] const B& device() const noexcept;
   /// Returns the memory that a run needs in addition to its inputs and outputs, in bytes.
   [[nodiscard]] std::size_t scratch_bytes() const noexcept;
-  /// Returns the memory that the lanes need for batch tiles during a run, all lanes together, in
-  /// bytes.
+  /// Returns the memory that all lanes together need for batch tiles during a run, in bytes.
   [[nodiscard]] std::size_t lane_bytes() const noexcept;
 
   /// Inputs appended to those passed to `run`. Equal non-zero versions promise identical tensors,
@@ -58,9 +57,9 @@ class program {
     std::uint64_t version = 0;
   };
 
-  /// Runs the graph. `inputs` are the tensors of its inputs, in their order. An input with a next
-  /// value is replaced by it, in the same memory if nobody else holds the tensor. The results are
-  /// assigned to `outputs`.
+  /// Runs the graph. `inputs` are the tensors of its inputs, in their order. If an input has a next
+  /// value, this value replaces the tensor, in the same memory unless the tensor has other handles.
+  /// The results are assigned to `outputs`.
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs,
            const fixed_inputs& fixed = {}) const;
 

@@ -29,15 +29,15 @@ struct program<B>::step {
   std::vector<std::size_t> finishes;  // outputs whose memory no later step uses
 };
 
-/// The memory of one run, which no other run uses at the same time.
+/// The memory of one run. No other run uses it at the same time.
 template <backend B>
 struct program<B>::workspace {
   tensor arena;                    // allocated during a run
-  const void* arena_at = nullptr;  // address of the arena for which the values were made
-  std::vector<tensor> values;      // parts of the arena, the inputs and the owned tensors
-  std::vector<tensor> owned;       // copies of changed inputs, and outputs
+  const void* arena_at = nullptr;  // address of the arena to which `values` refer
+  std::vector<tensor> values;      // parts of the arena, inputs, and owned tensors
+  std::vector<tensor> owned;       // outputs, and copies of inputs that change
   std::vector<std::vector<typename lane_program<B>::workspace>> lanes;  // one for each stretch
-  std::uint64_t fixed = 0;  // version of the fixed inputs for which the values were made
+  std::uint64_t fixed = 0;  // version of the fixed inputs to which `values` refer
 
   [[nodiscard]] const tensor* at(value_id id) const {
     static const tensor nothing;
@@ -55,8 +55,8 @@ struct program<B>::state {
   std::vector<step> steps;
   std::vector<lane_program<B>> stretches;
   std::vector<tensor> constants;
-  std::vector<value_id> of_inputs;   // values in the memory of the caller's inputs
-  std::vector<value_id> of_outputs;  // values in memory that the caller gets
+  std::vector<value_id> of_inputs;   // values whose memory is a tensor of the caller
+  std::vector<value_id> of_outputs;  // values whose memory the caller gets
   std::vector<value_id> of_arena;
   std::vector<bool> changed_in_place;  // one for each input
   std::size_t owned = 0;
@@ -114,13 +114,14 @@ struct program<B>::state {
       steps.push_back({how.of(node.kernel.type(), device), &node, 0, {}});
       note_uses(node, last_use);
     }
-    // An output may share its memory with values that later steps still read, such as the gradient
-    // of a bias for one sample. Nobody may write to it before the last of them has run.
+    // An output can share its memory with values that later steps still read, such as the gradient
+    // of a bias for one sample. The caller must not write to this memory before the last of these
+    // steps has run.
     for (std::size_t i = 0; i < calls.outputs().size() && !steps.empty(); ++i) {
       steps[last_use[plan.storage_of(calls.outputs()[i].value)]].finishes.push_back(i);
     }
   }
-  /// Notes that the current last step uses the operands and results of a node.
+  /// Records that the newest step uses the operands and results of a node.
   void note_uses(const graph_node& node, std::vector<std::size_t>& last_use) const {
     for (const auto* const values : {&node.operands, &node.results}) {
       for (const value_id id : *values) {
@@ -236,7 +237,8 @@ struct program<B>::state {
   }
 };
 
-/// Holds a workspace during a run.
+/// Takes a free workspace, or creates one, for a run, and returns it to the free ones after the
+/// run.
 template <backend B>
 class program<B>::lease {
  public:
@@ -326,7 +328,7 @@ void program<B>::run_into(std::span<tensor* const> inputs, std::span<const tenso
   }
   s.bind(w, inputs, {}, outputs.size());
   const auto tell = [&](std::span<const std::size_t> made) {
-    for (const std::size_t i : made) {  // before the caller can write to memory that outputs share
+    for (const std::size_t i : made) {  // copies all before the caller can write to shared memory
       if (const tensor& value = w.values[s.calls.outputs()[i].value];
           !value.shares_memory(outputs[i])) {
         s.device.copy_into(value, outputs[i]);

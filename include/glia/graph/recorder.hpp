@@ -17,9 +17,8 @@
 
 namespace glia {
 
-/// A backend that computes nothing and records kernels as nodes of a graph, which is later compiled
-/// for the backend B. Code that runs on it runs once for each shape, instead of once for each
-/// batch.
+/// A backend that computes nothing: it records kernels as nodes of a graph, which is later compiled
+/// for the backend B. Code that uses a recorder runs once for each shape, not once for each batch.
 ///
 /// Tensors from `from_host` are constants; tensors that vary from run to run are `input`s. Copies
 /// record into the same graph. Do not use a recorder from several threads at the same time.
@@ -49,17 +48,18 @@ class recorder {
   [[nodiscard]] std::string_view name() const { return "recorder"; }
   [[nodiscard]] const graph& recorded() const { return recording_->calls; }
   [[nodiscard]] graph& recorded() { return recording_->calls; }
-  /// Returns the functions with which B runs the kernels of the graph, and those that passes may
-  /// turn them into.
+  /// Returns the functions with which B runs the kernels of the graph, and the kernels by which
+  /// passes may replace them.
   [[nodiscard]] const runners<B>& how() const { return recording_->how; }
 
-  /// Registers a kernel type that passes may put into the graph, and the types that it may become.
+  /// Registers a kernel type that passes may put into the graph, and the types by which passes may
+  /// replace it.
   template <kernel K>
   void expect() const {
     recording_->how.template add<K>();
   }
 
-  /// Adds an input, a tensor that is given to each run.
+  /// Adds an input: a tensor that the caller passes to each run.
   [[nodiscard]] tensor input(std::string name, const tensor_spec& spec) const {
     return {recording_->calls.add_input(std::move(name), spec), spec};
   }
@@ -67,14 +67,14 @@ class recorder {
   [[nodiscard]] tensor samples(std::string name, const tensor_spec& spec) const {
     return {recording_->calls.add_input(std::move(name), spec, true), spec};
   }
-  /// Returns the tensor with this number in the graph.
+  /// Returns the tensor of the graph with this index.
   [[nodiscard]] tensor value(value_id id) const { return {id, recording_->calls.spec(id)}; }
   /// Makes a tensor an output of each run.
   void output(std::string name, const tensor& value) const {
     recording_->calls.add_output(std::move(name), value.id());
   }
 
-  /// Sets the value of an input after each run, which may be the input itself.
+  /// Sets the value that an input has after each run. It may be the input itself.
   void next(const tensor& input, const tensor& value) const {
     if (value.id() != input.id()) {
       recording_->calls.set_next(input.id(), value.id());
@@ -84,7 +84,7 @@ class recorder {
   [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const;
   [[nodiscard]] tensor from_host(std::span<const double> values, const shape& s) const;
   [[nodiscard]] tensor from_host(std::span<const std::int32_t> values, const shape& s) const;
-  /// Always throws `value_error`, because there are no numbers yet.
+  /// Always throws `value_error`, because a recorded tensor has no elements yet.
   template <class Number>
   void to_host(const tensor& x, std::span<Number>) const {
     throw value_error(text("recorder: a tensor ", x.shape(),
@@ -105,12 +105,12 @@ class recorder {
     }
   }
 
-  // Sets the place of the nodes that are recorded from now on; see graph.
+  // Sets the place (layer and phase) of all nodes that are recorded after this call; see graph.
   void set_place(std::string_view name, step_phase phase = step_phase::forward) const {
     recording_->calls.set_place(graph_place{std::string(name), phase});
   }
   void set_place(std::uint32_t number) const { recording_->calls.set_place(number); }
-  /// Sets the place for the gradient of the node with this place.
+  /// Sets the place of gradient nodes: the layer of place `number`, and the backward phase.
   void set_adjoint_place(std::uint32_t number) const {
     graph& calls = recording_->calls;
     calls.set_place(graph_place{calls.places()[number].name, step_phase::backward});
@@ -168,7 +168,7 @@ typename recorder<B>::tensor recorder<B>::constant(const tensor_spec& spec,
   return {recording_->calls.add_constant(spec, std::move(values)), spec};
 }
 
-/// A backend type for recorders whose graph is never run, which only compute shapes and costs.
+/// A backend type for recorders that only compute shapes and costs. Their graphs are never run.
 struct shapes_only {
   using value_type = float;
   struct tensor {};

@@ -11,8 +11,8 @@
 namespace glia {
 
 /// The functions with which a backend runs kernels whose types are only known at run time. There is
-/// one for each type that was requested at compile time, so that a program contains only the loops
-/// that it may need.
+/// one function for each kernel type that was requested at compile time. Thus an executable
+/// contains only loops that it can need.
 template <class B>
 class runners {
  public:
@@ -25,8 +25,8 @@ class runners {
   using function = void (*)(const B& device, const void* kernel, const tensor* const* operands,
                             const tensor* const* results);
 
-  /// Adds a kernel's type, and those of the kernels into which passes may turn it, if the backend
-  /// runs compiled graphs.
+  /// Adds the functions for kernels of type K and for the kernels by which passes may replace them.
+  /// Does nothing if the backend does not run compiled graphs.
   template <kernel K>
   void add() {
     if (find(detail::type_of<K>) != nullptr) {

@@ -38,13 +38,13 @@ class storage_plan {
 
   [[nodiscard]] const location& of(value_id id) const { return locations_[id]; }
   [[nodiscard]] std::size_t arena_bytes() const noexcept { return arena_bytes_; }
-  /// Returns the number of a value's storage, below `storages()`. All values in the same memory
-  /// have the same number. Only inputs, constants and results of kernels have a storage.
+  /// Returns the index of a value's storage, below `storages()`. All values in the same memory have
+  /// the same storage. Only inputs, constants and results of kernels have a storage.
   [[nodiscard]] std::size_t storage_of(value_id id) const { return storage_of_[id]; }
   [[nodiscard]] std::size_t storages() const noexcept { return storages_.size(); }
 
-  /// The memory of a stretch: the bytes of each lane, and the offsets of its part of a sum over the
-  /// samples and of the term that the next tile adds.
+  /// The memory that each lane needs for a stretch. For each sum over the samples, `part` is the
+  /// offset of the lane's sum so far, and `addend` the offset of the term that the next tile adds.
   struct lane_memory {
     std::size_t bytes = 0;
     struct sum {
@@ -75,8 +75,8 @@ class storage_plan {
     home where = home::arena;
     std::size_t index = 0;
     std::size_t bytes = 0;
-    std::size_t uses = 0;      // number of remaining uses while values are united
-    std::size_t first = none;  // first step that needs it; `last` is the last one
+    std::size_t uses = 0;      // number of remaining uses, in unite_values
+    std::size_t first = none;  // first step that needs it; `last`: the last step
     std::size_t last = 0;
     std::size_t stretch = none;  // the stretch that uses it, if there is only one
     bool one_stretch = true;
@@ -104,7 +104,7 @@ class storage_plan {
     }
   }
 
-  /// Gives each value a storage: a new one or that of an operand.
+  /// Gives each value a storage: a new one, or the storage of an operand.
   void unite_values() {
     storage_of_.assign(graph_->value_count(), none);
     const graph_uses uses(*graph_);
@@ -146,7 +146,8 @@ class storage_plan {
     }
   }
 
-  /// Returns the storage of an operand that a result takes over, or `none` if it needs a new one.
+  /// Returns the storage of an operand that the result can reuse, or `none` if the result needs a
+  /// new storage.
   [[nodiscard]] std::size_t taken_over(const graph_node& node, std::size_t result,
                                        std::size_t stretch, const graph_uses& uses) const {
     const kernel_type& type = node.kernel.type();
@@ -269,7 +270,7 @@ class storage_plan {
           continue;
         }
         if (role.results[r] == batch_axis::summed) {
-          // The sum needs all lanes, so it is a tensor of the run.
+          // The sum is only complete after all lanes, so it is a tensor of the run.
           storages_[storage_of_[id]].one_stretch = false;
           memory.sums.push_back({id, blocks.size(), blocks.size() + 1});
           blocks.push_back({bytes_of_value(id), 0, range.end});

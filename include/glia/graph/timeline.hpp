@@ -15,8 +15,8 @@ namespace glia {
 struct kernel_time {
   static constexpr std::size_t no_node = std::numeric_limits<std::size_t>::max();
 
-  const graph* calls = nullptr;  ///< valid as long as the compiled graph
-  std::size_t node = no_node;    ///< index of the node; no_node: the stretch
+  const graph* calls = nullptr;  ///< valid as long as the compiled graph exists
+  std::size_t node = no_node;    ///< index of the node; no_node for a whole stretch
   std::size_t stretch = 0;       ///< index of the stretch
   std::size_t rows = 0;          ///< number of samples in the batch tile, for a node of a stretch
   std::thread::id thread;
@@ -24,17 +24,17 @@ struct kernel_time {
   std::int64_t end = 0;
 };
 
-/// The time of another operation, with its name.
+/// The time of an operation that is not a kernel, with its name.
 struct named_time {
   const char* name = "";
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-/// A record of the times of compiled graphs and the code that runs them. It belongs to one run at a
-/// time.
+/// A record of the times of compiled graphs and of the code that runs them. Only one run at a time
+/// can use it.
 struct timeline {
-  /// In the order of execution; a stretch is one entry.
+  /// Times of the nodes in the order of execution. A stretch has one entry.
   std::vector<kernel_time> kernels;
   std::vector<std::vector<kernel_time>> lanes;  ///< nodes that ran in each lane
   std::vector<named_time> others;

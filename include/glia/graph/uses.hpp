@@ -10,8 +10,8 @@
 
 namespace glia {
 
-/// The node that computes each value of a graph, and the nodes that use it. Passes search for
-/// patterns with it. It is valid as long as the graph does not change.
+/// The node that computes each value of a graph, and the nodes that use it. Passes use this class
+/// to search for patterns. It is valid as long as the graph does not change.
 class graph_uses {
  public:
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
@@ -45,7 +45,8 @@ class graph_uses {
 
   /// Returns the node that computes a value; `none` for inputs and constants.
   [[nodiscard]] std::size_t maker(value_id id) const { return makers_[id]; }
-  /// Returns the nodes that use a value, in order. A node appears once for each operand.
+  /// Returns the nodes that use a value, in order. A node that uses the value for two operands
+  /// appears twice.
   [[nodiscard]] const std::vector<std::size_t>& takers(value_id id) const { return takers_[id]; }
   /// Returns whether a value is an output of the graph.
   [[nodiscard]] bool leaves(value_id id) const { return leaves_[id]; }
@@ -53,7 +54,7 @@ class graph_uses {
   [[nodiscard]] bool taken_once(value_id id) const {
     return takers_[id].size() == 1 && !leaves_[id];
   }
-  /// Returns the kernel that computes a value if it has this type, else null.
+  /// Returns the kernel that computes a value if its type is K, else null.
   template <kernel K>
   [[nodiscard]] const K* made_by(value_id id) const {
     return id == no_value || makers_[id] == none ? nullptr

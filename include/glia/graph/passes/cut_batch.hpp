@@ -98,8 +98,7 @@ class batch_cutter {
     return true;
   }
 
-  /// Appends to `order` the nodes up to the next stretch and that stretch. Returns the remaining
-  /// nodes.
+  /// Appends the next stretch and the nodes before it to `order`. Returns the remaining nodes.
   [[nodiscard]] std::vector<graph_node> take_stretch(std::vector<graph_node> nodes,
                                                      std::vector<graph_node>& order) {
     std::size_t first = 0;
@@ -109,7 +108,7 @@ class batch_cutter {
     std::vector<graph_node> before;
     std::vector<graph_node> inside;
     std::vector<graph_node> after;
-    // Depends on the stretch, but is outside of it.
+    // Whether a value depends on the stretch, but is computed outside of it.
     std::vector<bool> behind(graph_->value_count(), false);
     std::vector<bool> within(graph_->value_count(), false);
     std::vector<std::optional<batch_axis>> roles(graph_->value_count());
@@ -181,8 +180,8 @@ class batch_cutter {
     return sum;
   }
 
-  /// Returns the number of samples of a tile: few enough that the data of a kernel stay in the
-  /// cache, but enough that the shared data are small in comparison.
+  /// Returns the number of samples in a tile. The data of each kernel should stay in the cache, but
+  /// should be large compared with the weights that every tile reads.
   [[nodiscard]] std::size_t piece_of(const std::vector<graph_node>& order,
                                      std::size_t begin) const {
     double most = 1;

@@ -26,8 +26,8 @@ struct scaled_product {
   value_id shift;
 };
 
-/// Returns the other operand if node `at` combines `outputs` with one fixed number for each of
-/// them.
+/// Returns the other operand of node `at` if it applies `function` to `outputs` and one fixed
+/// number for each output.
 [[nodiscard]] inline value_id number_for_each(const graph& g, const std::vector<bool>& fixed,
                                               std::size_t at, binary_function function,
                                               value_id outputs) {
@@ -91,7 +91,7 @@ GLIA_INLINE void fold_scaling(graph& g, const std::vector<bool>& fixed) {
       made.push_back(std::move(g.nodes()[n]));
       continue;
     }
-    // Inserted here, where scale and shift are known.
+    // The product is inserted here, because scale and shift have been computed here.
     graph_node product = g.nodes()[ends[n]->product];
     const value_id scale = ends[n]->scale;
     value_id& bias = product.operands[2];

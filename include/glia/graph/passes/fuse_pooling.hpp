@@ -21,7 +21,7 @@ struct pooled_convolution_nodes {
   static constexpr std::size_t none = graph_uses::none;
 
   std::size_t convolution = none;
-  std::size_t spread = none;      // max_pool2d_gradient; necessary for the following nodes
+  std::size_t spread = none;      // max_pool2d_gradient; the nodes below need it
   std::size_t before_map = none;  // unary_gradient, if there is a map
   std::size_t kernel_gradient = none;
   std::size_t input_gradient = none;  // if it is needed

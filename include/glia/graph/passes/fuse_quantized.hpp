@@ -19,10 +19,10 @@ namespace glia::passes {
 
 namespace detail {
 
-/// A product of quantized factors as a link of a chain, and the pooling that follows, if any.
+/// A product of quantized factors as a link of a chain, with the pooling after it, if any.
 struct integer_link {
   quantized_link link;
-  value_id x = no_value;  // before it is quantized and then arranged
+  value_id x = no_value;  // the input before its quantization and rearrangement
   value_id arranged = no_value;
   shape images{};  // shape of x as an operand of the product
   value_id x_scale = no_value;
@@ -36,7 +36,7 @@ struct integer_link {
   byte_range out{};
 };
 
-/// Finds products of quantized numbers and fuses them to chains.
+/// Finds products of quantized numbers and fuses them into chains.
 class quantized_fusion {
  public:
   quantized_fusion(graph& g, const std::vector<bool>& fixed)
@@ -178,8 +178,9 @@ class quantized_fusion {
     return conv2d_rule(p.images, p.link.weights, p.link.product.window, p.link.product.groups);
   }
 
-  /// Returns whether a link may follow these links. As in chain_convolutions, one with more output
-  /// than input channels begins a chain, unless its input has just been pooled.
+  /// Returns whether a link can continue the chain of `links`. As in chain_convolutions, a link
+  /// with more output channels than input channels begins a new chain, unless its input has just
+  /// been pooled.
   [[nodiscard]] static bool continues(const std::vector<integer_link>& links,
                                       const integer_link& next) {
     if (links.empty()) {
@@ -190,7 +191,8 @@ class quantized_fusion {
            (s.groups > 1 || s.o <= s.c || links.back().link.pools());
   }
 
-  /// Returns the product that follows a node, if only its quantization is in between.
+  /// Returns the index of the product that uses the result of node n, if only the quantization of
+  /// this result is in between.
   [[nodiscard]] std::optional<std::size_t> product_behind(std::size_t n) const {
     const value_id y = graph_->nodes()[n].results[0];
     if (!uses_.taken_once(y)) {

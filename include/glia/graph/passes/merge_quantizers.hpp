@@ -16,7 +16,7 @@ namespace glia::passes {
 
 namespace detail {
 
-/// Returns whether two values are known to be the same numbers.
+/// Returns whether two values certainly contain the same numbers.
 [[nodiscard]] inline bool same_numbers(const graph& g, value_id a, value_id b) {
   const auto elements_of = [&](value_id id) -> const std::vector<double>* {
     for (const graph_constant& one : g.constants()) {
@@ -31,8 +31,8 @@ namespace detail {
   return a == b || (one != nullptr && other != nullptr && *one == *other);
 }
 
-/// Returns whether a kernel only selects or arranges numbers, so that rounding them before or after
-/// it is the same.
+/// Returns whether a kernel only selects or arranges numbers. Rounding before the kernel then gives
+/// the same result as rounding after it.
 [[nodiscard]] inline bool picks_numbers(const any_kernel& k) {
   return k.as<kernels::reshape>() != nullptr || k.as<kernels::permute_axes>() != nullptr ||
          k.as<kernels::max_pool2d>() != nullptr;
@@ -48,7 +48,7 @@ GLIA_INLINE void merge_quantizers(graph& g) {
       continue;
     }
     value_id from = last.operands[0];
-    std::size_t behind = graph_uses::none;  // the node that uses `from`, if it is not the last one
+    std::size_t behind = graph_uses::none;  // the node that uses `from`; none: it is `last`
     while (uses.taken_once(from) && uses.maker(from) != graph_uses::none) {
       const std::size_t n = uses.maker(from);
       const graph_node& node = g.nodes()[n];

@@ -18,7 +18,7 @@ namespace glia::passes {
 
 namespace detail {
 
-/// Gives nodes packed weights, one node after the other.
+/// Replaces the nodes of a graph, one after the other, by nodes with packed weights.
 class weight_packer {
  public:
   weight_packer(graph& g, const std::vector<bool>& fixed) : graph_(&g), fixed_(&fixed) {}
@@ -76,8 +76,8 @@ class weight_packer {
     node.kernel = kernels::packed_conv2d_max_pool2d{pooled.how, pooled.map};
   }
 
-  /// A single convolution becomes a chain of one, or a product if it processes the steps of a few
-  /// sequences, which are too few to share among threads.
+  /// Replaces a single convolution by a chain of one link. If it processes the steps of only a few
+  /// sequences, too few to share among threads, replaces it by a product.
   void pack_convolution(graph_node& node, const kernels::conv2d& conv) {
     const shape x = graph_->spec(node.operands[0]).shape;
     const shape w = graph_->spec(node.operands[1]).shape;
