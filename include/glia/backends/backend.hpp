@@ -58,8 +58,8 @@ template <class B, class... Kernels>
 template <class B, class K>
 concept runs = kernel<K> && detail::takes<B, K>(std::make_index_sequence<K::operands>{});
 
-/// True if a backend runs all basic kernels. Backends that take any kernel may specialize the
-/// variable, which makes the check faster to compile.
+/// True if a backend runs all basic kernels. A backend that runs any kernel can specialize the
+/// variable, so that the check compiles faster.
 template <class B>
 inline constexpr bool runs_basic_kernels = detail::takes_all<B>(basic_kernels{});
 
@@ -71,9 +71,10 @@ inline constexpr bool runs_basic_kernels = detail::takes_all<B>(basic_kernels{})
 /// - `run(kernel, operands...)` returns the kernel's result, or an array of several results.
 ///   Operands are passed by value. A kernel that receives the last handle of a tensor may reuse
 ///   its memory for a result, so callers move handles that they no longer need.
-/// - No kernel reads a number to decide what to do next. A backend may compute immediately, only
-///   record the kernels, or only count them. Only `to_host` waits for results.
-/// - Shapes follow the rules of the kernels, which throw an exception for unsuitable operands.
+/// - No kernel needs the elements of a tensor on the host to decide what to do next. A backend can
+///   therefore compute immediately, only record the kernels, or only count them. Only `to_host`
+///   waits for results.
+/// - A kernel determines the shapes of its results. It throws an exception for unsuitable operands.
 /// - A gradient kernel takes the gradient of a scalar with respect to the forward kernel's
 ///   result. It returns the gradient with respect to one operand, or several gradients if they
 ///   share work.
@@ -109,8 +110,8 @@ template <backend B, class Number>
   }
 }
 
-/// Reads tensors of one number each. A backend with a member `numbers_to_host` can start all copies
-/// before it waits for the first one.
+/// Copies tensors of one number each to the host. A backend with a member `numbers_to_host` can
+/// start all copies before it waits for the first one.
 template <backend B>
 void numbers_to_host(const B& device, std::span<const typename B::tensor> from,
                      std::span<double> to) {
@@ -123,14 +124,14 @@ void numbers_to_host(const B& device, std::span<const typename B::tensor> from,
   }
 }
 
-/// A backend whose kernels can write to given memory, as compiled graphs with planned memory need.
-/// Other backends run kernels one by one.
+/// A backend whose kernels can write to given memory. Compiled graphs, which plan the memory of all
+/// values, need this. On other backends, kernels run one by one.
 template <class B>
 concept placing_backend = backend<B> &&
     requires(const B& b, typename B::tensor t, const tensor_spec& s) {
-  // A new tensor whose elements have any value.
+  // A new tensor with unspecified elements.
   { b.uninitialized(s) } -> std::same_as<typename B::tensor>;
-  // A block of bytes, of which other tensors are parts: t.part(offset, spec).
+  // A block of bytes. t.part(offset, spec) is a tensor in this block.
   { b.scratch(std::size_t{}) } -> std::same_as<typename B::tensor>;
   { t.part(std::size_t{}, s) } -> std::same_as<typename B::tensor>;
   // A copy of the elements in new memory.

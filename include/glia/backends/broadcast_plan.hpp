@@ -11,11 +11,11 @@ namespace glia {
 /// The loops of an element-wise operation over broadcast operands. The common cases (equal shapes,
 /// one row for all rows, one number for each row) become one or two loops.
 ///
-/// The innermost step of each operand is 1 or, if it is repeated, 0.
+/// In the innermost loop, the step of an operand is 1, or 0 if the operand is repeated.
 template <std::size_t Operands>
 class broadcast_plan {
  public:
-  /// One number for each operand.
+  /// One step or offset for each operand, in elements.
   using steps = typename merged_loops<Operands>::steps;
 
   template <class... Shapes>
@@ -37,14 +37,14 @@ class broadcast_plan {
     rows_ = inner() == 0 ? 0 : result.size() / inner();
   }
 
-  /// The number of runs of the innermost loop, its length, and the step of an operand in it.
+  /// Return how often the innermost loop runs, its length, and the step of an operand in it.
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
   [[nodiscard]] std::size_t inner() const noexcept { return loops_.inner().extent; }
   [[nodiscard]] std::size_t inner_step(std::size_t operand) const noexcept {
     return loops_.inner().step[operand];
   }
 
-  /// Returns the offset of row `row` of the result in each operand.
+  /// Returns the offset in each operand of the elements for row `row` of the result.
   [[nodiscard]] steps row_offsets(std::size_t row) const noexcept { return loops_.offsets(row); }
 
  private:

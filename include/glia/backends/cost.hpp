@@ -32,7 +32,7 @@ class cost {
  public:
   using value_type = T;
 
-  /// A shape, together with its entry in the count of live bytes.
+  /// A shape. Its bytes count as live as long as there is a handle.
   class tensor {
    public:
     tensor() = default;
@@ -54,8 +54,8 @@ class cost {
   /// Returns the counts so far.
   [[nodiscard]] const cost_totals& totals() const { return *totals_; }
 
-  /// Starts a section and returns its count: the bytes of the existing tensors that were created
-  /// between this call and the next one.
+  /// Starts a section and returns its count: the bytes of all tensors that are created before the
+  /// next call and still exist.
   [[nodiscard]] std::shared_ptr<const std::size_t> start_section() const {
     *section_ = std::make_shared<std::size_t>(0);
     return *section_;
@@ -77,7 +77,7 @@ class cost {
   }
 
   /// Counts the cost of a kernel. As on other devices, a result takes the memory of an operand that
-  /// nobody else uses, if the kernel allows it.
+  /// has no other handle, if the kernel allows it.
   template <kernel K, std::same_as<tensor>... Operands>
   requires(sizeof...(Operands) == K::operands && (is_basic<K> || is_fused<K>))
       [[nodiscard]] results_t<K, tensor> run(const K& k, Operands... operands) const {

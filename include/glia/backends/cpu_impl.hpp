@@ -96,7 +96,7 @@ void run(const all_families<T>& families, const K& k, const memory_pool& memory,
 }
 
 /// Returns the functions that run the kernels of a list. Naming this function for a list compiles
-/// them.
+/// the functions.
 template <class T, class... Kernels>
 [[nodiscard]] auto runs_of(kernel_list<Kernels...>) {
   return std::tuple(&run<T, Kernels>...);

@@ -93,8 +93,9 @@ class host_backend {
     }
   }
 
-  /// Runs a kernel with existing result tensors, which must have the shapes of the kernel's rule.
-  /// Does not check anything. For `updates` kernels, the results contain the initial values.
+  /// Runs a kernel with existing result tensors, which must have the specs that the kernel's
+  /// `result` returns. Does not check anything. For `updates` kernels, the results contain the
+  /// initial values.
   template <kernel K, std::same_as<tensor>... Tensors>
   requires(sizeof...(Tensors) ==
            K::operands + K::results) void run_into(const K& k,
@@ -102,7 +103,7 @@ class host_backend {
     loops().compute(k, memory(), operands_and_results...);
   }
 
-  /// Returns a block of bytes for short use.
+  /// Returns a block of bytes for temporary use.
   [[nodiscard]] tensor scratch(std::size_t bytes) const { return tensor::scratch(memory(), bytes); }
   /// Returns a copy of a tensor in new memory.
   [[nodiscard]] tensor copy(const tensor& x) const {
@@ -120,11 +121,13 @@ class host_backend {
     template <class... Arguments>
     explicit state(Arguments&&... arguments)
         : loops(std::forward<Arguments>(arguments)...), pool(shards_for(loops)) {}
-    // Not in the cache line of the reference count, which changes when the device is copied.
+    // Aligned, to keep the loops out of the cache line of the reference count. The count changes
+    // when the device is copied.
     alignas(64) Loops loops;
     memory_pool pool;
 
-    // Lanes run on different threads from step to step, but must allocate as one thread does.
+    // A device of one thread, such as a lane, has one shard: another thread may run it in the next
+    // step, but must find the same memory.
     static std::size_t shards_for(const Loops& loops) {
       if constexpr (requires { loops.threads(); }) {
         return loops.threads() == 1 ? 1 : memory_pool::max_shards;
@@ -145,9 +148,8 @@ class host_backend {
     loops().compute(k, memory(), in[Operand]..., out[Result]...);
   }
 
-  /// Returns the memory of an operand that the result may overwrite and that the caller has moved
-  /// into the call, or else new memory. If the kernel updates the operand, the memory contains its
-  /// elements.
+  /// Returns the memory of an operand that the result may overwrite and that has no other handle,
+  /// or else new memory. If the kernel updates the operand, the memory contains its elements.
   template <class K>
   [[nodiscard]] tensor place_for(std::size_t result, const tensor_spec& spec,
                                  const std::array<tensor, K::operands>& in) const {

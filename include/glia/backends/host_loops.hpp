@@ -17,8 +17,8 @@
 
 namespace glia {
 
-/// Loops that are the same on all backends in host memory, because faster ones would not pay: they
-/// fill tensors, or create and compare class labels.
+/// The loops that all backends in host memory share: they fill tensors, and create and compare
+/// class labels. Faster versions would not pay.
 template <class T>
 struct host_loops {
   using tensor = host_tensor<T>;

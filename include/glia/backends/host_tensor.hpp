@@ -26,7 +26,7 @@ class host_tensor {
         shape_(extents),
         type_(type) {}
 
-  /// Allocates bytes for short use, which become parts of other tensors; see memory_pool::borrow.
+  /// Allocates bytes for temporary use. `part` creates tensors in them; see memory_pool::borrow.
   [[nodiscard]] static host_tensor scratch(const memory_pool& pool, std::size_t bytes) {
     host_tensor result;
     result.block_ = pool.borrow(bytes);
@@ -50,7 +50,8 @@ class host_tensor {
   [[nodiscard]] std::size_t size() const noexcept { return shape_.size(); }
   [[nodiscard]] bool unique() const noexcept { return block_.unique(); }
 
-  /// Returns the elements, which must be numbers, or null if the handle refers to no tensor.
+  /// Returns the elements of a tensor of floating-point numbers, or null if the handle refers to no
+  /// tensor.
   [[nodiscard]] T* data() const noexcept { return at<T>(); }
   /// Returns the elements of a tensor of integers or bytes.
   [[nodiscard]] std::int32_t* integers() const noexcept { return at<std::int32_t>(); }
@@ -97,7 +98,7 @@ class host_tensor {
   }
 
   /// Returns rows first ... first + count - 1 of the leading axis, in the same memory. While both
-  /// handles exist, neither is the only one.
+  /// handles exist, unique() is false for both.
   [[nodiscard]] host_tensor rows(std::size_t first, std::size_t count) const {
     host_tensor result = *this;
     result.offset_ += first * sample_of(shape_).size() * bytes_of<T>(type_);

@@ -6,15 +6,16 @@
 namespace glia {
 
 // Summation of many numbers on backends in host memory. Adding n numbers to one accumulator in
-// sequence can have an error of n roundings. Here, an accumulator takes a bounded number of terms
-// (a chain), and a bounded number of these sums is added to the next accumulator. Their totals are
-// added with compensation, whose error does not depend on their number. So for any number of terms
-// t, in any order that a backend selects,
+// sequence can have an error of n roundings. Here, an accumulator adds a bounded number of terms (a
+// chain), and a second accumulator adds a bounded number of chain sums (a total). Totals are added
+// with compensation, so that the error does not depend on their number. Therefore, for any number
+// of terms t, in any order that a backend selects,
 //
 //     |computed sum - exact sum| <= sum_error<T> * sum |t|
 //     |computed dot product - exact one| <= product_error<T> * sum |a b|
 //
-// unless there is an overflow. The division depends only on sizes, never on threads.
+// unless there is an overflow. The division into chains and totals depends only on sizes, never on
+// threads.
 
 /// Number of terms that one accumulator of a plain sum adds.
 inline constexpr std::size_t sum_chain = 128;
@@ -26,7 +27,8 @@ inline constexpr std::size_t product_chain = 512;
 inline constexpr std::size_t blas_chain = 2048;
 
 /// The bound for sums; see above. A chain, its total, and a total of runs that are not adjacent
-/// take 256 roundings. The rest is for joining lanes and for a factor, such as that of a mean.
+/// take 256 roundings. The other 64 roundings are for joining lanes and for a factor, such as
+/// 1 / n for a mean.
 template <class T>
 inline constexpr T sum_error = 320 * std::numeric_limits<T>::epsilon() / 2;
 /// The bound for matrix products, convolutions and their gradients; see above.

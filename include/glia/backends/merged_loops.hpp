@@ -14,7 +14,7 @@ namespace glia {
 template <std::size_t Tensors>
 class merged_loops {
  public:
-  /// One number for each tensor, in elements.
+  /// One step or offset for each tensor, in elements.
   using steps = std::array<std::size_t, Tensors>;
 
   struct loop {

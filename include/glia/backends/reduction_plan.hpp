@@ -7,11 +7,12 @@
 
 namespace glia {
 
-/// The loops of a sum over axes. The loops over results contain those over the terms of one result,
-/// so that each result is complete before the next one begins.
+/// The loops of a sum over axes. The outer loops visit the results, and the inner loops visit the
+/// terms of one result. Each result is thus complete before the next one begins.
 class reduction_plan {
  public:
-  /// `sums` is broadcast to `terms`, aligned at the last axis.
+  /// `terms` is the shape of the operand, and `sums` the shape of the results, aligned with `terms`
+  /// at the last axis.
   reduction_plan(const shape& terms, const shape& sums) : results_(sums.size()) {
     std::size_t term_step = 1;
     std::size_t result_step = 1;
@@ -32,8 +33,8 @@ class reduction_plan {
   /// Returns whether neighboring results have neighboring terms.
   [[nodiscard]] bool by_columns() const noexcept { return kept_.inner().step[0] == 1; }
 
-  /// The length of the innermost loop over a result's terms, the step in it, and whether it covers
-  /// all terms.
+  /// Return the length of the innermost loop over a result's terms, the step in it, and whether
+  /// this loop covers all terms.
   [[nodiscard]] std::size_t run_length() const noexcept { return summed_.inner().extent; }
   [[nodiscard]] std::size_t run_step() const noexcept { return summed_.inner().step[0]; }
   [[nodiscard]] bool one_run() const noexcept { return run_length() == terms_; }

@@ -10,29 +10,29 @@
 
 namespace glia {
 
-/// Returns whether a variance and its epsilon are far enough from the limits of T's range. Then
-/// squares of normalized numbers and of their standard deviation are exact to T's precision.
+/// Returns whether `widened`, a variance plus epsilon, is far enough from the limits of T's range.
+/// If so, the squares of normalized numbers and of their standard deviation are exact to T's
+/// precision.
 template <class T>
 [[nodiscard]] bool is_usual_variance(T widened) {
   constexpr T least = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
   return widened > least && widened < 1 / least;
 }
 
-/// Returns the difference between a mean, rounded to T, and the exact mean of the numbers; `off` is
-/// their mean distance from it. A mean over several ranks differs from the mean of these numbers by
-/// more than rounding; it is used unchanged.
+/// Returns the rounding error of a mean; `off` is the mean distance of the numbers from it. Returns
+/// 0 if `off` is more than a rounding error, because the mean was then computed over several ranks.
 template <class T>
 [[nodiscard]] T rest_of_mean(T mean, T off) {
   return std::abs(off) <= std::numeric_limits<T>::epsilon() * std::abs(mean) ? off : T{0};
 }
 
-/// Mean and variance of a set of numbers that share their statistics, for numbers of any size. They
-/// are multiplied by a power of two before they are squared. If some numbers are not finite, the
-/// mean and the normalized values are the results of the formula.
+/// The mean and variance of a set of numbers of any size. The numbers are multiplied by a power of
+/// two before they are squared, so that their squares stay in T's range. If some numbers are not
+/// finite, the mean and the normalized values are those that the formula gives.
 template <class T>
 class set_statistics {
  public:
-  /// x(i) for i < n are the numbers, n > 0. If `centred` is false, the mean is taken as 0.
+  /// x(i) for i < n are the numbers, n > 0. If `centred` is false, 0 is used instead of the mean.
   template <class At>
   set_statistics(std::size_t n, const At& x, double epsilon, bool centred) {
     T largest = 0;
@@ -49,10 +49,10 @@ class set_statistics {
       inverse_ = 1 / std::sqrt(variance_);
       return;
     }
-    // Keeps the factor and its reciprocal in the range of normal numbers.
+    // With this bound, the factor and its reciprocal stay in the range of normal numbers.
     constexpr int most = std::numeric_limits<T>::max_exponent - 8;
-    // If the numbers are far below the root of epsilon, their own factor would move epsilon out of
-    // the range.
+    // If the numbers are far below the root of epsilon, a factor that fits them would move epsilon
+    // out of the range.
     const T size = std::max(largest, static_cast<T>(std::sqrt(epsilon)));
     const int power = size > 0 ? std::clamp(std::ilogb(size), -most, most) : 0;
     factor_ = std::ldexp(T{1}, -power);
@@ -101,8 +101,8 @@ class set_statistics {
   T inverse_ = 0;
 };
 
-/// The elements of x that share their statistics: `per_sample` sets in each of `samples` samples. A
-/// set consists of `rows` runs of `run` neighboring elements.
+/// The division of x into sets of elements that share their statistics. Each of `samples` samples
+/// has `per_sample` sets. A set consists of `rows` runs of `run` neighboring elements.
 struct normalized_sets {
   explicit normalized_sets(const shape& x, normalization kind, std::size_t groups)
       : columns(x.back()) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// With -DGLIA_COMPILED, a program does not compile the templates in the lists below, because they
-// are in glia::compiled: models and training on the `cpu` device, in float and double. For other
-// devices, the program compiles them itself.
+// With -DGLIA_COMPILED, a program does not compile the templates in the lists below, because the
+// library glia::compiled contains them: models and training on the `cpu` device, in float and
+// double. For other devices, the program compiles the templates itself.
 
 #include "glia/backends/cpu.hpp"
 #include "glia/layers/layers.hpp"

@@ -1,4 +1,4 @@
-// Includes GLIA_PART for the backends that glia::compiled holds.
+// Includes GLIA_PART for each backend that glia::compiled contains.
 
 #define GLIA_B cpu<float>
 #include GLIA_PART

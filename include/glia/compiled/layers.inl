@@ -1,4 +1,4 @@
-// The layers that most networks have. Others are compiled where they are used.
+// The layers that most networks have. Other layers are compiled where they are used.
 
 #define GLIA_LAYER(layer)                                                \
   GLIA_TEMPLATE variable<recorder<GLIA_B>> scope<recorder<GLIA_B>>::run( \

@@ -1,4 +1,4 @@
-// ONNX files as descriptions, and models as ONNX files.
+// Reading ONNX files as descriptions, and writing models as ONNX files.
 
 GLIA_TEMPLATE variable<recorder<GLIA_B>> onnx_model::operator()(
     scope<recorder<GLIA_B>>&, const variable<recorder<GLIA_B>>&) const;

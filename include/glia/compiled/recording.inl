@@ -1,4 +1,4 @@
-// Recording descriptions, and running what was recorded.
+// Recording descriptions as graphs, and running these graphs.
 
 GLIA_TEMPLATE class recorder<GLIA_B>;
 GLIA_TEMPLATE class program<GLIA_B>;

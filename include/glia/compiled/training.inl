@@ -1,4 +1,4 @@
-// Training and evaluation, with the losses and optimizers that are glia's own.
+// Training and evaluation, with glia's own losses and optimizers.
 
 GLIA_TEMPLATE class running_scores<GLIA_B>;
 GLIA_TEMPLATE class step_program<GLIA_B>;

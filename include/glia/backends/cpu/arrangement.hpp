@@ -11,8 +11,9 @@
 
 namespace glia::cpu_loops {
 
-/// Copies that rearrange tensors. Runs that are contiguous on both sides are copied as a whole. If
-/// an inner axis becomes an outer axis, transposed tiles are copied.
+/// Copies that rearrange tensors. Runs of elements that are contiguous in both tensors are copied
+/// as a whole. If an inner axis becomes an outer axis, the elements are copied in tiles, which are
+/// transposed.
 template <class T>
 class arrangement {
  public:

@@ -86,8 +86,8 @@ struct matrix {
   }
 };
 
-/// Computes C (m, n) = A (m, k) B (k, n) + beta C with BLAS on the calling thread. Long sums are
-/// passed to BLAS in parts; see long_sum.hpp.
+/// Computes C (m, n) = A (m, k) B (k, n) + beta C with BLAS on the calling thread. If k is large,
+/// BLAS is called for a part of the sum at a time; see long_sum.hpp.
 template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, const matrix<T>& a, const matrix<T>& b,
           T beta, T* c, std::size_t c_row_step) {

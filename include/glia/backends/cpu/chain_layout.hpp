@@ -14,8 +14,9 @@ namespace glia::cpu_loops {
 ///
 /// Between two links, channels are stored in panels: all pixels of the first `panel_width`
 /// channels, then all pixels of the next channels. Rows are stored in a ring: the row after the
-/// last one overwrites a row that no link needs any more. Windows over several channels need their
-/// rows in order, so the rows in front of such a link are a whole image with its padding.
+/// last one overwrites a row that no link needs any more. A link with windows over several channels
+/// needs its input rows in order. The ring in front of such a link therefore holds a whole image
+/// with its padding.
 class chain_layout {
  public:
   /// The largest number of stages: the links, and the stages before, between and after them.
@@ -34,7 +35,8 @@ class chain_layout {
     [[nodiscard]] std::size_t pixels() const { return rows * columns; }
   };
 
-  /// Selects the largest band for which the rings take at most `bytes`, but at least one row.
+  /// Selects the largest band (rows that are computed at a time) for which the rings take at most
+  /// `bytes`, but at least one row.
   chain_layout(std::span<const window_sizes> sizes, std::size_t panel_width,
                std::size_t element_bytes, std::size_t bytes)
       : sizes_(sizes), panel_width_(panel_width) {
@@ -76,12 +78,12 @@ class chain_layout {
   [[nodiscard]] std::size_t rows_until_turn(std::size_t link, std::size_t row) const {
     return rings_[link].rows - row % rings_[link].rows;
   }
-  /// The start of a row of zeros, which is as long as the longest row, and the end of the scratch
-  /// memory.
+  /// Return the start of a row of zeros, which is as long as the longest row, and the end of the
+  /// scratch memory.
   [[nodiscard]] std::size_t zeros() const { return zeros_; }
   [[nodiscard]] std::size_t end() const { return end_; }
 
-  /// The range of input rows that a link needs for its output rows first ... end - 1.
+  /// Return the range of input rows that a link needs for its output rows first ... end - 1.
   [[nodiscard]] std::size_t first_seen(std::size_t link, std::size_t first) const {
     const window2d& k = sizes_[link].window;
     return first * k.stride_height - std::min(first * k.stride_height, k.pad_top);

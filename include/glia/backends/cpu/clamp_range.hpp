@@ -8,7 +8,7 @@
 namespace glia::cpu_loops {
 
 /// The range low ... high to which an activation limits its operand (see `glia::clamps`). Results
-/// up to cut_low and from cut_high on have no gradient. For these results, the position of a pooled
+/// <= cut_low and results >= cut_high have no gradient. For these results, the position of a pooled
 /// maximum is `cut`.
 template <class T>
 struct clamp_range {

@@ -9,8 +9,9 @@ namespace glia::cpu_loops {
 
 /// Divides a matrix for operations that treat every column in the same way. Rows are divided into
 /// chunks, and if there are many columns, a chunk is divided into blocks of columns. A loop
-/// processes one strip: some columns of one row, or several whole rows if rows are short. For
-/// several rows, the values that belong to the columns are repeated.
+/// processes one strip: some columns of one row, or several whole rows if rows are short. If a
+/// strip has several rows, values that belong to columns, such as a bias, are repeated for each of
+/// these rows.
 ///
 /// The division depends only on the extents.
 template <class T>
@@ -50,7 +51,7 @@ class column_strips {
         f(at + whole * step, column, rest, step, std::size_t{1});
       }
     }
-    /// Adds up the sums of the rows of a strip, by halves. The result is in the first row.
+    /// Adds up the rows of sums in a strip, by halves. The result is in the first row.
     template <class Loops>
     void fold(const Loops& loops, T* sums) const {
       for (std::size_t count = width / columns; count > 1;) {
@@ -78,7 +79,7 @@ class column_strips {
   [[nodiscard]] std::size_t rows_of(std::size_t chunk) const {
     return std::min(chunk_, rows_ - first_row(chunk));
   }
-  /// Repeats the values that belong to the columns up to the width of a strip.
+  /// Repeats values, one for each column, up to the width of a strip.
   void repeat(T* values) const { repeat(values, columns_, width()); }
 
   [[nodiscard]] std::size_t tasks() const { return chunks() * blocks(); }

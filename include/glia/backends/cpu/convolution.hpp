@@ -84,8 +84,8 @@ class convolution {
       return;
     }
     const std::size_t taps = s.window.height * s.window.width;
-    // The turned convolution also multiplies weights by the zeros around an image. For weights that
-    // are not finite, these products would not be zero.
+    // The convolution with the reversed window also multiplies weights by the zeros around an
+    // image. For weights that are not finite, these products would not be zero.
     if (depthwise_convolution<T>::applies(s) && depthwise_convolution<T>::turns_round(s.window) &&
         all_finite(*team_, w, taps * s.c)) {
       const tensor turned(memory, s.weights());

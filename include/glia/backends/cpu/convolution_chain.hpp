@@ -33,7 +33,7 @@ struct chain_link {
 template <class T, class Loops>
 class chain_run {
  public:
-  /// `whole` selects whether `image` or `rows` is called.
+  /// `whole` tells whether the caller will call `image` or `rows`.
   chain_run(const Loops& loops, std::span<const chain_link<T>> links,
             std::span<const window_sizes> sizes, const memory_pool& memory, std::size_t threads,
             bool whole)
@@ -76,8 +76,8 @@ class chain_run {
     return fits;
   }
 
-  /// Computes all of an image, one link after the other. All threads share the work of each link,
-  /// so no row is computed twice.
+  /// Computes a whole image, one link after the other. All threads share the work of each link, so
+  /// no row is computed twice.
   void image(const workers& team, const T* x, T* y, std::size_t image) const {
     const state s = state_of(x, y, image, 0);
     layout_.clear(s.scratch);
@@ -154,7 +154,8 @@ class chain_run {
     return s.window.height * s.window.width * (s.groups > 1 ? 1 : s.c);
   }
 
-  /// Computes the rows of link i up to `end`, after the rows of the links before it that they need.
+  /// Computes the rows of link i up to `end`. First computes the rows of earlier links that these
+  /// rows need.
   void make(state& s, std::size_t i, std::size_t end) const {
     const std::size_t first = s.made[i];
     if (first >= end) {
@@ -307,7 +308,8 @@ class chain_run {
   std::span<const chain_link<T>> links_;
   chain_layout layout_;
   patch_convolution<T> first_;
-  std::array<host_tensor<T>, max_chain> packed_;  // weights that the caller did not pack
+  std::array<host_tensor<T>, max_chain>
+      packed_;  // packed here because the caller did not pack them
   std::array<const T*, max_chain> panels_{};
   std::array<host_tensor<std::uint32_t>, max_chain> runs_;
   std::size_t scratch_size_ = 0;  // elements for each thread: the layout, then a padded band

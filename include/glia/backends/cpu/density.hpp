@@ -8,7 +8,7 @@
 namespace glia::cpu_loops {
 
 /// Estimates the share of nonzero elements of x[0] ... x[n - 1], 0 ... 1, from a few thousand
-/// samples. n > 0. Use the estimate only to select an algorithm: a wrong estimate may cost time but
+/// samples. n > 0. Use the estimate only to select an algorithm: a wrong estimate can cost time but
 /// must not change results.
 template <class T>
 [[nodiscard]] double density(isa level, const T* x, std::size_t n) {

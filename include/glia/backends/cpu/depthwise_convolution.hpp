@@ -34,7 +34,7 @@ class seen_rows {
 
  private:
   static constexpr std::size_t size = 8 * max_window_rows;
-  std::array<const T*, size> rows_;  // only the first ones are set
+  std::array<const T*, size> rows_;  // only the elements in use are set
 };
 
 /// Convolutions that filter each channel separately. The elements of a vector are different
@@ -47,8 +47,8 @@ class depthwise_convolution {
            s.window.height <= max_window_rows;
   }
 
-  /// Returns whether the adjoint of the convolution is a depthwise convolution with the same window
-  /// size.
+  /// Returns whether the gradient of the input is itself a depthwise convolution, with a window of
+  /// the same size.
   static bool turns_round(const window2d& k) {
     const std::size_t height = (k.height - 1) * k.dilation_height;
     const std::size_t width = (k.width - 1) * k.dilation_width;
@@ -56,7 +56,8 @@ class depthwise_convolution {
            std::max(k.pad_top, k.pad_bottom) <= height &&
            std::max(k.pad_left, k.pad_right) <= width;
   }
-  /// Returns the sizes of the adjoint, which is a convolution with the reversed window.
+  /// Returns the sizes of the convolution that computes the gradient of the input. Its window is
+  /// reversed.
   static window_sizes turned_round(window_sizes s) {
     std::swap(s.h, s.oh);
     std::swap(s.w, s.ow);
@@ -122,8 +123,9 @@ class depthwise_convolution {
     }
   }
 
-  /// Returns the number of additions of sums that a part counts as. Products continue the current
-  /// chains. With this number, a chain has at most blas_chain products and those of one part.
+  /// Returns the number of additions to report to the sums for one part. The products of a part
+  /// continue the current chains. With this number, a chain has at most blas_chain products, plus
+  /// the products of one part.
   [[nodiscard]] static std::size_t additions_of(const patch_grid& part) {
     constexpr std::size_t products = blas_chain / chains_in_total;
     return (part.count() + products - 1) / products;

@@ -132,7 +132,7 @@ class elementwise {
   }
 
  private:
-  /// Computes results whose terms are in the rows of a matrix.
+  /// Computes `count` neighboring results. Their terms are the columns of a matrix.
   template <class Loops>
   static void sum_columns(const Loops& loops, const reduction_plan& plan, const T* terms, T* y,
                           std::size_t count) {

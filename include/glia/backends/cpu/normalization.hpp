@@ -15,13 +15,14 @@
 
 namespace glia::cpu_loops {
 
-/// Computes normalizations and their gradients. Where several rows share their statistics, each
-/// chunk of rows has its own statistics, and the chunks are combined in order. Rows with separate
+/// Computes normalizations and their gradients. If several rows share their statistics, each chunk
+/// of rows has its own statistics, and the chunks are combined in order. Rows with separate
 /// statistics are processed in blocks. So the result does not depend on the number of threads.
 ///
-/// The first sums are of distances to one element. The next sums are of distances to the mean that
-/// results. The mean is rounded once, and its rounding error is corrected for. Sets whose squares
-/// leave the range of T are handled separately, by set_statistics.
+/// The first sums add the distances of all elements to one of them, which gives the mean. The next
+/// sums add the distances to this mean. The mean is rounded once, and its rounding error is
+/// corrected for. Sets whose squares leave the range of T are handled separately, by
+/// set_statistics.
 template <class T>
 class normalizing {
  public:
@@ -59,7 +60,7 @@ class normalizing {
       return;
     }
     const strips cut(sets.rows, sets.columns);
-    // For each sample, its sums for gamma and for beta.
+    // The sums for gamma and for beta, separately for each sample.
     const std::size_t columns = sets.columns;
     const tensor sums(memory, {sets.samples, 2, columns});
     for_samples(
@@ -80,10 +81,11 @@ class normalizing {
  private:
   using strips = column_strips<T>;
 
-  /// Calls body(sample, room, for_tasks, loops) for each sample. In it, for_tasks(f) calls f(loops,
-  /// task) for the tasks of the sample's rows. A single sample uses all threads; otherwise each
-  /// sample uses one thread. `room` is memory for `sums` numbers per column for each chunk and for
-  /// a strip on each thread, and for `numbers_of_column` numbers per column.
+  /// Calls body(sample, room, for_tasks, loops) for each sample. In this body, for_tasks(f) calls
+  /// f(loops, task) for the tasks of the sample's rows. A single sample uses all threads; otherwise
+  /// each sample uses one thread. `room` has memory for `sums` numbers per column of each chunk,
+  /// for `sums` numbers per column of a strip on each thread, and for `numbers_of_column` numbers
+  /// per column.
   template <class Body>
   void for_samples(const normalized_sets& sets, const strips& cut, std::size_t sums,
                    const memory_pool& memory, const Body& body) const {

@@ -12,8 +12,9 @@
 namespace glia::cpu_loops {
 
 /// Packs `count` columns of weights (depth, outputs) and their bias into one panel. A panel has a
-/// row of biases and then `depth` rows of weights. Each row has `width` elements, with zeros behind
-/// `count`. Without a bias, the first row is 0. `step` is the distance between rows of w.
+/// row of biases and then `depth` rows of weights. Each row has `width` elements; the elements
+/// after the first `count` are 0. Without a bias, the first row is 0. `step` is the distance
+/// between rows of w.
 template <class T>
 void pack_panel(const T* w, std::size_t step, const T* bias, std::size_t count, std::size_t depth,
                 std::size_t width, T* to) {
@@ -42,7 +43,7 @@ void pack_panels(const Loops&, const T* w, std::size_t step, const T* bias, std:
 }
 
 /// Packs a matrix (depth, outputs), transposed or not, into panels without biases, on all threads.
-/// The copy pays off for products that read each panel for more rows than one block has.
+/// The copy pays off for products in which several blocks of rows read each panel.
 template <class T, class Loops>
 [[nodiscard]] host_tensor<T> packed_matrix(const Loops& loops, const workers& team,
                                            const memory_pool& memory, const matrix<T>& b,

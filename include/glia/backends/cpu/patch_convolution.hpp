@@ -55,8 +55,8 @@ class patch_convolution {
     const std::size_t row_bytes = s_.window.stride_height * image_.row_size() * sizeof(T);
     return std::clamp<std::size_t>(band_bytes / row_bytes, 1, s_.oh);
   }
-  /// Returns the scratch elements for a padded band, including the space to read a vector past its
-  /// end.
+  /// Returns the number of scratch elements for a padded band, including the space to read a vector
+  /// past its end.
   [[nodiscard]] std::size_t band_size(std::size_t rows) const {
     return image_.band(0, rows).input_rows * image_.row_size() + slack;
   }
@@ -123,8 +123,8 @@ class patch_convolution {
     }
   }
 
-  /// Adds to dw (height, width, C / groups, O): transposed patches times dy (rows, OW, O).
-  /// `scratch` has `kernel_gradient_scratch` elements.
+  /// Multiplies the transposed patches by dy (rows, OW, O) and adds the products to dw (height,
+  /// width, C / groups, O). `scratch` has `kernel_gradient_scratch` elements.
   template <class Loops, class Sums>
   void add_kernel_gradient(const Loops& loops, const T* x, const row_band& band, const T* dy,
                            Sums& sums, T* scratch) const {

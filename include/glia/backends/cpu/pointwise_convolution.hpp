@@ -102,8 +102,8 @@ class pointwise_convolution {
   }
 
  private:
-  /// A block that packs the weights must not be small. However, few pixels must still reach several
-  /// threads.
+  /// Returns the number of pixels in a block. A block packs the weights, so it must not be small.
+  /// However, even a few pixels must be distributed over several threads.
   [[nodiscard]] std::size_t pixels_per_block() const {
     constexpr std::size_t least = 96, most = 512, few_blocks = 8, alignment = 8;
     const std::size_t blocks = std::max(

@@ -42,7 +42,7 @@ struct pooled_window_grid {
   [[nodiscard]] std::size_t count() const { return rows * columns; }
 };
 
-/// The steps of a window along one axis that are inside 0 ... extent - 1.
+/// The steps of a window along one axis whose positions are inside the image, in 0 ... extent - 1.
 struct inside_steps {
   inside_steps(std::size_t output, std::size_t stride, std::size_t dilation, std::size_t padding,
                std::size_t window, std::size_t extent) {

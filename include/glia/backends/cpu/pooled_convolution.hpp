@@ -24,7 +24,7 @@ namespace glia::cpu_loops {
 /// Computes a convolution, a clamping activation and a max pooling with windows that do not
 /// overlap, in one pass. Values that the pooling drops never leave the first-level cache. For the
 /// backward pass, each output keeps one byte: the position of the maximum in its window, or `cut`
-/// where the clamp blocks the gradient. The gradients are computed only from elements that carry a
+/// if the clamp blocks the gradient. The gradients are computed only from elements that carry a
 /// gradient.
 template <class T>
 class pooled_convolution {
@@ -351,7 +351,7 @@ class pooled_convolution {
     }
   }
 
-  /// Calls body(first, count) for parts as long as a chain of products.
+  /// Calls body(first, count) for parts of 0 ... n - 1 that have at most product_chain elements.
   template <class Body>
   static void for_chains(std::size_t n, const Body& body) {
     for (std::size_t first = 0; first < n; first += product_chain) {

@@ -8,8 +8,8 @@
 namespace glia::cpu_loops {
 
 /// Rows of B for the products with one panel of its columns, in whole registers. The rows are read
-/// in place where possible, or from panels of `pack_panels`. Otherwise they are read from a copy
-/// that is transposed or padded with zeros.
+/// in place if possible, or from panels of `pack_panels`. Otherwise they are read from a copy that
+/// is transposed or padded with zeros.
 template <class T, class Loops, std::size_t MaxDepth, std::size_t MaxRegisters>
 class product_panel {
  public:

@@ -49,7 +49,7 @@ class products {
              transpose::none, {bias.data(), k.map}, memory, packed.data());
   }
 
-  /// Multiplies by BLAS, where zeros cannot be skipped and panels are not faster.
+  /// Multiplies by BLAS, for products without many zeros for which panels are not faster.
   void multiply_by_blas(const matrix<T>& a, const matrix<T>& b, T* c, const matmul_sizes& s,
                         const epilogue<T>& last) const {
     const bool by_columns = s.n >= s.m;
@@ -174,7 +174,8 @@ class products {
     with_isa(team_->level(), [&](auto loops) { last.apply(loops, c, s.n, s.m, 0, s.n); });
   }
 
-  /// Returns the fraction of nonzeros in a. If a is part of wider rows, the whole rows count.
+  /// Returns the fraction of nonzeros in a. If a consists of parts of wider rows, the whole rows
+  /// are counted.
   [[nodiscard]] double density_of(const matrix<T>& a, const matmul_sizes& s) const {
     const std::size_t rows = a.transposed ? s.k : s.m;
     return density(team_->level(), a.data, (rows - 1) * a.row_step + (a.transposed ? s.m : s.k));

@@ -51,8 +51,8 @@ class quantized_stages {
     return kinds_[stage] == what::product || kinds_[stage] == what::pooled_product;
   }
   [[nodiscard]] std::size_t link(std::size_t stage) const { return links_[stage]; }
-  /// Returns the sizes of each stage. The window of a pooled product is the input of a pooled
-  /// output.
+  /// Returns the sizes of each stage. The window of a pooled product covers all inputs of one
+  /// pooled output.
   [[nodiscard]] std::span<const window_sizes> sizes() const { return {sizes_.data(), count_}; }
 
  private:
@@ -223,7 +223,8 @@ class quantized_run {
     }
   }
 
-  /// Computes a stage's rows up to `end`, after the rows of earlier stages that they need.
+  /// Computes a stage's rows up to `end`. First computes the rows of earlier stages that these rows
+  /// need.
   void make(state& s, std::size_t stage, std::size_t end) const {
     const std::size_t first = s.made[stage];
     if (first >= end) {
@@ -410,7 +411,7 @@ class quantized_run {
   struct row_of_pixels {
     const std::uint8_t* from;
     std::size_t from_step;
-    std::size_t right;  // from a pooled output to the next
+    std::size_t right;  // distance from a pooled output to the next
     std::size_t below;
     float* numbers;
     std::size_t numbers_step;
@@ -505,8 +506,7 @@ class quantization {
     });
   }
 
-  /// Runs the chain. `others` holds the packed weights of each link after the scales, followed by
-  /// the result.
+  /// Runs the chain. `others` holds the packed weights of each link, followed by the result.
   template <std::same_as<tensor>... Others>
   void compute(const kernels::quantized_chain& k, const memory_pool& memory, const tensor& x,
                const tensor& scale, const tensor& pooled_scale, const Others&... others) const {

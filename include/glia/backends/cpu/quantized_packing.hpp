@@ -53,7 +53,7 @@ class quantized_panels {
             bounds.least};
   }
 
-  /// Packs weights, where those of output o are multiples of scales[o]. The result is y = sum *
+  /// Packs weights. The weights of output o are multiples of scales[o]. The result is y = sum *
   /// multiplier + shift.
   template <class T>
   void write(const kernels::pack_quantized& k, const T* w, const T* scales, const T* bias,

@@ -22,9 +22,9 @@ struct gradient_lists {
 };
 
 /// Computes the gradients of a convolution whose output gradient is mostly zeros, as after a ReLU
-/// and a max pooling. For the kernel, each nonzero adds its multiple of a patch to a row of the
-/// transposed kernel (O, height * width * C). For the input, it adds its multiple of that row to a
-/// patch.
+/// and a max pooling. For the kernel's gradient, each nonzero multiplies a patch, and the product
+/// is added to a row of the transposed gradient (O, height * width * C). For the input's gradient,
+/// each nonzero multiplies a row of the transposed kernel, and the product is added to a patch.
 template <class T>
 class sparse_convolution {
  public:
@@ -86,7 +86,7 @@ class sparse_convolution {
   }
 
   /// Lists the gradient dy (rows, columns, O) of a max pooling after the convolution. `winner`
-  /// holds the position in its window to which each element belongs.
+  /// holds, for each element, the position of the maximum in its window.
   template <class Loops>
   void list_pooled(const Loops& loops, const T* dy, const std::uint8_t* winner,
                    const window_sizes& pool, std::size_t rows,
@@ -122,7 +122,7 @@ class sparse_convolution {
     }
   }
 
-  /// Adds to dwt (O, depth) the listed gradients times their patches in x.
+  /// Multiplies the listed gradients by their patches in x and adds the products to dwt (O, depth).
   template <class Loops>
   void add_kernel_gradient(const Loops& loops, const T* x, const gradient_lists<T>& lists,
                            T* dwt) const {
@@ -134,7 +134,8 @@ class sparse_convolution {
     });
   }
 
-  /// Adds to dx (padded rows of the band) the listed gradients times their rows of wt (O, depth).
+  /// Multiplies the listed gradients by their rows of wt (O, depth) and adds the products to dx
+  /// (padded rows of the band).
   template <class Loops>
   void add_input_gradient(const Loops& loops, const gradient_lists<T>& lists, const row_band& band,
                           const T* wt, T* dx) const {

@@ -14,10 +14,10 @@
 
 namespace glia::cpu_loops {
 
-/// Computes C = A B where many elements of A are zero: after a ReLU, in its gradients, and in
-/// images on a black background. The nonzeros of A are listed once. Then each row of C is a sum of
-/// the rows of B that its list names. This runs panel by panel of columns: the panel stays in or
-/// near the first-level cache, and the sums stay in registers.
+/// Computes C = A B if many elements of A are zero: after a ReLU, in its gradients, and in images
+/// on a black background. The nonzeros of A are listed once. Each row of C is then a sum of
+/// multiples of the rows of B that its list names. The columns are processed panel by panel: a
+/// panel of B stays in or near the first-level cache, and the sums stay in registers.
 ///
 /// Skipping 0 times an element of B is correct only if that element is finite. Each panel is
 /// therefore checked while it is loaded into the cache. The order of the sums depends only on the
@@ -95,9 +95,9 @@ class sparse_product {
   };
 
   /// Cuts the inner extent into equal blocks. A panel of one block's rows and max_vectors vectors
-  /// takes 26 KiB of a first-level cache of 32 KiB. With AVX-512 it takes 52 KiB, where most
-  /// processors have 48 KiB. Smaller blocks would fit, but each block adds to all of C once more
-  /// and ends lists at unpredictable places.
+  /// takes 26 KiB of a first-level cache of 32 KiB. With AVX-512 it takes 52 KiB, while most of
+  /// these processors have 48 KiB. Smaller blocks would fit, but each block adds to all of C once
+  /// more and ends lists at unpredictable places.
   struct depths {
     static constexpr std::size_t bytes = (Loops::register_bytes == 64 ? 52 : 26) << 10;
     static constexpr std::size_t max_size = bytes / (max_vectors * Loops::register_bytes);

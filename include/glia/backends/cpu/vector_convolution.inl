@@ -13,15 +13,16 @@ static typename simd_of<T>::vector clamped(const typename simd_of<T>::vector& v,
 }
 
 // Computes out[p][j] = bias[j] + sum over k of patch[p][k] * panel[k][j] for all patches and all
-// outputs of `by`, whose runs give the k-th element of a patch. `ending` is store_sums, add_sums or
-// a clamp_range: the result is stored, added to out[p][j] without bias[j], or stored clamped. A
+// outputs of `by`, whose runs tell where element k of a patch is. `ending` is store_sums, add_sums
+// or a clamp_range: the result is stored, added to out[p][j] without bias[j], or stored clamped. A
 // panel is a row of biases and then `depth` rows, each with panel_width elements. The outputs of
 // consecutive panels are out_step apart.
 template <std::size_t Patches = tile_patches, class T, class Ending>
 static void multiply_patches(const patch_products<T>& by, const T* const* patch,
                              std::size_t patches, T* const* out, const Ending& ending) {
-  // A nearly full tile is processed by this function, and a smaller tile in pieces. Fewer of these
-  // functions take less time to compile. Seven is half of a row of 14.
+  // This function processes nearly full tiles. Smaller tiles are processed in pieces of at most
+  // seven patches, so that fewer of these functions have to be compiled. Seven is half of an image
+  // row of 14.
   constexpr bool nearly_full = Patches + 2 > tile_patches;
   if constexpr (Patches == tile_patches) {
     if (by.depth > blas_chain) {
@@ -54,8 +55,8 @@ static void multiply_patches(const patch_products<T>& by, const T* const* patch,
   }
 }
 
-// Computes the same for long sums, in parts. A part is whole runs or, if runs are long, a piece of
-// one run. A separate function lets the usual loops keep their registers.
+// Computes the same as multiply_patches for long sums, in parts. A part is whole runs or, if runs
+// are long, a piece of one run. A separate function lets the usual loops keep their registers.
 template <class T, class Ending>
 [[gnu::noinline]] static void multiply_deep_patches(const patch_products<T>& by,
                                                     const T* const* patch, std::size_t patches,
@@ -94,8 +95,8 @@ template <class T, class Ending>
   }
 }
 
-// Computes the same for one panel, or for its first register of outputs, which begin at out[p] +
-// at.
+// Computes the same as multiply_patches for one panel, or for the first register of its outputs.
+// The outputs begin at out[p] + at.
 template <std::size_t Patches, std::size_t Registers, class T, class Ending>
 static void multiply_panel(const patch_products<T>& by, const T* const* patch, const T* panel,
                            T* const* out, std::size_t at, std::size_t outputs,

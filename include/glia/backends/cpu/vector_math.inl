@@ -1,6 +1,6 @@
 // Included by vector_loops.inl inside the struct of one instruction set: elementary functions
-// without branches or calls, so that loops over them vectorize. They must always be inlined for
-// that.
+// without branches or calls, so that loops over them vectorize. The loops vectorize only if these
+// functions are inlined.
 
 // Returns condition ? a : b, computed with a mask. For a conditional, compilers move unneeded work
 // behind a branch, and the branch prevents vectorization.
@@ -44,7 +44,8 @@
 [[gnu::always_inline]] static double exp_of(double x) { return __builtin_exp(x); }
 
 [[gnu::always_inline]] static float tanh_of(float x) {
-  // Near zero the quotient cancels. There, Cephes' polynomial for tanhf is used instead.
+  // Near zero, the quotient loses digits by cancellation. Cephes' polynomial for tanhf is used
+  // there instead.
   const float size = __builtin_fabsf(x);
   const float z = x * x;
   float p = -5.70498872745e-3F;
@@ -58,8 +59,8 @@
 }
 [[gnu::always_inline]] static double tanh_of(double x) { return __builtin_tanh(x); }
 
-// Returns exp(x^2) (1 - erf(x)) for x >= 0. The error is about 1e-7 relative up to x = 9.6, where
-// exp(-x^2) is denormal.
+// Returns exp(x^2) (1 - erf(x)) for x >= 0. The relative error is about 1e-7 up to x = 9.6; from
+// there on, exp(-x^2) is denormal.
 [[gnu::always_inline]] static float scaled_erfc_of(float x) {
   const float t = 1.0F / (1.0F + 0.4F * x);
   float p = 4.0475428e-2F;
@@ -75,7 +76,8 @@
 }
 
 [[gnu::always_inline]] static float erf_of(float x) {
-  // Near zero, an odd polynomial is used, because 1 minus the complement would cancel.
+  // Near zero, an odd polynomial is used, because 1 minus the complement would lose digits by
+  // cancellation.
   const float size = __builtin_fabsf(x);
   const float z = x * x;
   float p = 7.8538577e-5F;
@@ -106,8 +108,8 @@
 }
 [[gnu::always_inline]] static double bell_of(double x) { return __builtin_exp(-0.5 * x * x); }
 
-// Returns ln((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + s^5 / 5 + ...) for |s| <= 1/3, to about 1e-7
-// relative.
+// Returns ln((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + s^5 / 5 + ...) for |s| <= 1/3, with a relative
+// error of about 1e-7.
 [[gnu::always_inline]] static float log_of_quotient(float s) {
   const float z = s * s;
   float p = 1.0F / 15.0F;
@@ -121,7 +123,8 @@
 }
 
 [[gnu::always_inline]] static float log_of(float x) {
-  // x = 2^n m with m in [sqrt(1/2), sqrt(2)): ln(x) = n ln(2) + ln(m), to about 1e-7 relative.
+  // x = 2^n m with m in [sqrt(1/2), sqrt(2)): ln(x) = n ln(2) + ln(m), with a relative error of
+  // about 1e-7.
   const bool tiny = x < 1.17549435e-38F;  // a denormal times 2^23 is normal
   const float normal = select_of(tiny, x * 8388608.0F, x);
   const auto bits = __builtin_bit_cast(std::uint32_t, normal);
@@ -144,7 +147,7 @@
 }
 [[gnu::always_inline]] static double log1p_of_fraction(double x) { return __builtin_log1p(x); }
 
-// Returns the same for any x >= 0.
+// Returns ln(1 + x) for any x >= 0.
 template <class T>
 [[gnu::always_inline]] static T log1p_of(T x) {
   return x > 1 ? log_of(1 + x) : log1p_of_fraction(x);
@@ -157,7 +160,8 @@ template <class T>
   return (x > 0.0 ? x : 0.0) + log1p_of_fraction(exp_of(-__builtin_fabs(x)));
 }
 [[gnu::always_inline]] static float expm1_of(float x) {
-  // exp(x) - 1 cancels near zero. There, the series to the sixth power is used.
+  // Near zero, exp(x) - 1 loses digits by cancellation. The series up to the sixth power is used
+  // there.
   float p = 1.0F / 720.0F;
   p = p * x + 1.0F / 120.0F;
   p = p * x + 1.0F / 24.0F;

@@ -167,7 +167,7 @@ template <class T>
 }
 
 // Computes dw[d][c] += sum over the listed windows of dy[c] times element offset[d] of a patch.
-// `position` names that patch in the window for c. The patches of a window are `patch` apart.
+// position[c] is the index of this patch in the window. The patches of a window are `patch` apart.
 template <class T, std::size_t Depths = 6>
 static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows, std::size_t count,
                                        const std::uint32_t* patch, std::size_t patches,

@@ -1,9 +1,9 @@
 // Included by vector_loops.inl inside the struct of one instruction set: operations on the channels
 // of one pooling window.
 
-// Computes y[c], the largest x[c] in the window, and position[c], its position. Of equal values the
-// first counts, and NaN exceeds every number. With Clamp, y is clamped, and the position is `cut`
-// where the clamp blocks the gradient.
+// Computes y[c], the largest x[c] in the window, and position[c], its position. Of equal values,
+// the first is selected; NaN counts as larger than every number. With Clamp, y is clamped, and the
+// position is `cut` if the clamp blocks the gradient.
 template <bool Clamp, class T, class Position>
 static void max_of_window(const T* x, const pool_window& window, std::size_t channels, T* y,
                           Position* position, const clamp_range<T>& range) {
@@ -65,7 +65,8 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
   }
 }
 
-// Computes the gradient: dx[c] (= or +=) dy[c] at the window's `position[c]` and 0 elsewhere.
+// Computes the gradient of max_of_window: dx[c] (= or +=) dy[c] at the window's `position[c]` and 0
+// elsewhere.
 template <bool Add, class T, class Position>
 static void spread_max(const T* dy, const Position* position, const pool_window& window,
                        std::size_t channels, T* dx) {
@@ -115,7 +116,7 @@ static void scaled_sum_of_window(const T* x, const pool_window& window, std::siz
   }
 }
 
-// Computes its gradient: dx[c] += scale * dy[c] in the whole window.
+// Computes the gradient of scaled_sum_of_window: dx[c] += scale * dy[c] in the whole window.
 template <class T>
 static void spread_scaled(const T* dy, const pool_window& window, std::size_t channels, T scale,
                           T* dx) {

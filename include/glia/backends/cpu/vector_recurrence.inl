@@ -44,7 +44,7 @@ static void lstm_step(const T* x, const T* a, T* keep, T* c, T* h, std::size_t u
 
 // The gradients of a step. On entry, dh is the gradient of the state after the step. The functions
 // replace it with the part that reaches the previous state without a product. dx is the gradient of
-// x, and da the gradient of a where it differs from dx.
+// x. da is the gradient of a, if it differs from dx.
 
 template <class T>
 static void simple_step_gradient(const T* h, T* dh, T* dx, std::size_t units) {

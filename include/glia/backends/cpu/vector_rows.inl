@@ -1,7 +1,7 @@
 // Included by vector_loops.inl inside the struct of one instruction set: sums, and operations on
 // rows of matrices.
 
-// Returns the sum of x. It has a fixed number of partial sums, added in a fixed order.
+// Returns the sum of x. A fixed number of partial sums is added in a fixed order.
 template <class T>
 static T sum(const T* x, std::size_t n) {
   return reduce<T>(n, [=](auto load) { return load(x); });
@@ -101,10 +101,10 @@ static void softmax(const T* x, T* y, std::size_t n) {
   each(y, y, n, [=](T v) { return v * scale; });
 }
 
-// Computes p = softmax(x) and returns -sum t ln p. p may be x. No term of the sum is negative,
-// which keeps digits where p is near 1: the sum over the other classes excludes the highest class.
-// With one infinite logit, its class is certain, as in the limit. With several infinite logits, the
-// result is NaN. A row whose targets are all 0 has a loss of 0, whatever its logits are.
+// Computes p = softmax(x) and returns -sum t ln p. p may be x. No term of the sum is negative, so
+// that no digits are lost if p is near 1: the sum over the other classes excludes the highest
+// class. If one logit is infinite, its class has the probability 1, which is the limit. If several
+// are, the result is NaN. If all targets of a row are 0, its loss is 0 for any logits.
 template <class T>
 static T softmax_cross_entropy(const T* x, const T* t, T* p, std::size_t n) {
   T highest = largest_of(x, n);
@@ -146,7 +146,7 @@ template <class V>
 }
 
 // Computes y = scale (weight p - t), where weight is the sum of t. For p above 1/2, 1 - p is
-// computed from the other probabilities, which lose no digits to 1.
+// computed as the sum of the other probabilities, which loses no digits.
 template <class T>
 static void softmax_cross_entropy_gradient(T scale, const T* p, const T* t, T* y, std::size_t n) {
   T sums[3];

@@ -36,8 +36,8 @@ static std::size_t list_nonzeros(const T* x, std::size_t n, nonzero<T>* entries)
   return count;
 }
 
-// Does the same for 8 columns of a matrix of n rows. The list of column j begins at entries + j *
-// list_step.
+// Lists the nonzeros of 8 columns of a matrix of n rows. The list of column j begins at entries + j
+// * list_step.
 template <class T>
 static void list_nonzeros_of_columns(const T* x, std::size_t x_step, std::size_t n,
                                      nonzero<T>* entries, std::size_t list_step,
@@ -110,8 +110,8 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
   }
 }
 
-// Returns whether all elements in `rows` rows of `vectors` vectors are finite. 0 times a finite
-// element is 0. 1 <= vectors <= max_sums.
+// Returns whether all elements in `rows` rows of `vectors` vectors are finite. For a finite
+// element, the product with 0 is 0. 1 <= vectors <= max_sums.
 template <class T, std::size_t Vectors = max_sums>
 static bool all_finite_rows(const T* x, std::size_t x_step, std::size_t rows, std::size_t vectors) {
   if constexpr (Vectors > 1) {
@@ -206,8 +206,8 @@ static std::size_t append_nonzeros(const T* x, std::size_t first, nonzero<T>* en
 }
 
 #if defined(GLIA_ISA_IS_AVX512)
-// Does the same for 16 values. A mask packs the nonzeros and their indices, which are then joined
-// in pairs.
+// Appends the nonzeros among 16 values. A mask packs the nonzeros and their indices, which are then
+// joined in pairs.
 static std::size_t append_sixteen(const float* x, std::size_t first, nonzero<float>* entries) {
   const __m512 values = _mm512_loadu_ps(x);
   const __mmask16 mask = _mm512_cmp_ps_mask(values, _mm512_setzero_ps(), _CMP_NEQ_UQ);

@@ -21,9 +21,8 @@ static void end_compensated(T* total, const T* lost, std::size_t n) {
   }
 }
 
-// Returns the sum of a term over i. It has a fixed number of partial sums, which are joined in a
-// fixed order. A term is a function of `load`, where load(x) is x[i], or a vector of elements that
-// begins at x[i]:
+// Returns the sum of a term over i. A fixed number of partial sums is joined in a fixed order. A
+// term is a function of `load`, where load(x) is x[i], or a vector of elements that begins at x[i]:
 //
 //   reduce<T>(n, [=](auto load) { return load(x) * load(y); })
 template <class T>

@@ -14,8 +14,8 @@
 
 namespace glia::cpu_loops {
 
-/// Computes a convolution with a 2 x 2 kernel, followed by a 2 x 2 max pooling. Nine products
-/// instead of sixteen give the four outputs of a window. This is Winograd's F(2 x 2, 2 x 2), whose
+/// Computes a convolution with a 2 x 2 kernel, followed by a 2 x 2 max pooling. Nine products,
+/// instead of sixteen, give the four outputs of a window. This is Winograd's F(2 x 2, 2 x 2), whose
 /// transforms only add and subtract. Source: Lavin and Gray, "Fast algorithms for convolutional
 /// neural networks", CVPR 2016.
 template <class T>

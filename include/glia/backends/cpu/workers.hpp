@@ -48,8 +48,8 @@ class workers {
     });
   }
 
-  /// Calls body(task, thread) for task = 0 ... count - 1. It is for bodies that do not need
-  /// `loops`, or already have them.
+  /// Calls body(task, thread) for task = 0 ... count - 1. Use this function for bodies that do not
+  /// need `loops`, or already have them.
   template <class Body>
   void run(std::size_t count, const Body& body) const {
     if (log_.watched()) {

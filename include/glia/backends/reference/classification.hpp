@@ -56,8 +56,8 @@ struct classification {
     }
   }
 
-  // In double: reference sums over many classes must be more accurate than those of the tested
-  // devices.
+  // Computes in double, because the sums over many classes must be more accurate than the sums of
+  // the tested devices.
   static void softmax_cross_entropy(const T* logits, const T* targets, T* loss, T* probabilities,
                                     std::size_t rows, std::size_t columns) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -67,7 +67,7 @@ struct classification {
       T* p = probabilities + n * columns;
       const T* const likely = std::max_element(x, x + columns);
       const T highest = *likely;
-      // A class with an infinite logit is certain; if there are several, none is.
+      // If one logit is infinite, its class has the probability 1. If several are, no class has.
       const bool certain = std::isinf(highest) && std::count(x, x + columns, highest) == 1;
       const auto below = [&](std::size_t k) {
         return !certain           ? static_cast<double>(x[k]) - highest
@@ -99,7 +99,8 @@ struct classification {
     }
   }
 
-  // For probabilities above 1/2, 1 minus the probability is computed as the sum of the others.
+  // For probabilities above 1/2, 1 minus the probability is computed as the sum of the other
+  // probabilities.
   static void softmax_cross_entropy_gradient(const T* dloss, const T* probabilities,
                                              const T* targets, T* dlogits, std::size_t rows,
                                              std::size_t columns) {

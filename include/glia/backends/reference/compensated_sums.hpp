@@ -8,7 +8,7 @@
 
 namespace glia::reference_loops {
 
-/// A compensated sum for each element of a tensor, with terms in any order.
+/// A compensated sum for each element of a tensor. Terms can be added in any order.
 template <class T>
 class compensated_sums {
  public:
@@ -21,7 +21,7 @@ class compensated_sums {
   [[gnu::always_inline]] inline void add(std::size_t at, T x) const {
     compensated_sum<T>::add(x, totals_[at], lost_.data()[at]);
   }
-  /// Must be called after all terms were added.
+  /// Adds the rounding errors to the sums. Call it after all terms have been added.
   void end() const {
     for (std::size_t i = 0; i < size_; ++i) {
       totals_[i] = compensated_sum<T>::value(totals_[i], lost_.data()[i]);

@@ -23,8 +23,8 @@ T sigmoid(T x) {
   return T{1} / (T{1} + std::exp(-x));
 }
 
-/// Computes the normal distribution function in double, since a rounded argument of large size
-/// loses digits.
+/// Computes the normal distribution function in double, because rounding a large argument to T
+/// would lose digits of the result.
 template <class T>
 T normal_cdf(T x) {
   return static_cast<T>(0.5 * std::erfc(static_cast<double>(x) / -std::numbers::sqrt2));
@@ -82,7 +82,7 @@ T apply(const unary_map& map, T x) {
   return x;
 }
 
-/// Returns whether the function blocks the gradient where its derivative is 0.
+/// Returns whether the function blocks any gradient, even infinity or NaN, if its derivative is 0.
 [[nodiscard]] constexpr bool cuts(unary_function function) noexcept {
   return function == unary_function::relu || function == unary_function::relu6 ||
          function == unary_function::clamp || function == unary_function::abs ||
@@ -180,7 +180,7 @@ struct elementwise {
                const tensor& saved, const tensor& dx) const {
     for (std::size_t i = 0; i < dy.size(); ++i) {
       const T slope = derivative(k.map, k.needs_saved() ? saved.data()[i] : T{0});
-      // Where an activation blocks the gradient, the result is 0 for any dy.
+      // If an activation blocks the gradient, the result is 0 for any dy.
       dx.data()[i] = slope == 0 && cuts(k.map.function) ? T{0} : dy.data()[i] * slope;
     }
   }

@@ -31,8 +31,8 @@ struct normalizing {
   }
 
   // With h = (x - mean) / sqrt(variance + epsilon) and q = gamma dy, over one set: dx = (q -
-  // mean(q) - h mean(q h)) / sqrt(variance + epsilon), without mean(q) if the mean is taken as 0.
-  // If a set has a single gamma, it is a common factor.
+  // mean(q) - h mean(q h)) / sqrt(variance + epsilon). For rms, there is no mean(q). If a set has a
+  // single gamma, gamma is a common factor.
   void compute(const kernels::normalize_gradient& k, const memory_pool& memory, const tensor& dy,
                const tensor& x, const tensor& gamma, const tensor& mean, const tensor& variance,
                const tensor& dx, const tensor& dgamma, const tensor& dbeta) const {
@@ -87,7 +87,8 @@ struct normalizing {
             kind != normalization::rms};
   }
 
-  /// A set with the given statistics, unless its variance does not fit T's range.
+  /// Normalizes the numbers of a set with the given statistics. If the variance does not fit T's
+  /// range, computes the statistics again by set_statistics.
   struct normalized_numbers {
     normalized_numbers(const kernels::normalize_gradient& k, const normalized_sets& over,
                        std::size_t set, const T* x, T given_mean, T variance)

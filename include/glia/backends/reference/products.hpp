@@ -100,7 +100,8 @@ struct products {
     }
   }
 
-  // The index of a zero around the image, which is multiplied like any other element.
+  // The index that stands for a zero in the padding. This zero is multiplied like any other
+  // element.
   static constexpr std::size_t padding = std::numeric_limits<std::size_t>::max();
 
   template <class Visit>
