@@ -15,11 +15,11 @@
 
 namespace glia::detail {
 
-/// The place of a tensor's elements if there are several devices. `everywhere`: each device has all
+/// The distribution of a tensor's elements among several devices. `everywhere`: each device has all
 /// elements. `by_rows`: each device has an equal number of rows.
 enum class device_layout : std::uint8_t { everywhere, by_rows };
 
-/// A tensor in the memory of the devices. Its computation may still be in progress.
+/// A tensor in the memory of the devices. Its computation can still be in progress.
 class pjrt_buffer {
  public:
   explicit pjrt_buffer(std::shared_ptr<const pjrt_client> client,
@@ -36,7 +36,7 @@ class pjrt_buffer {
       client_->plugin().call_quietly(client_->api().buffer_destroy, args);
     }
   }
-  /// Adds the next device's part. The buffer takes ownership of it.
+  /// Adds the part on the next device. The buffer takes ownership of this part.
   void add(pjrt_api::buffer* part) { parts_.push_back(part); }
   [[nodiscard]] std::span<pjrt_api::buffer* const> parts() const noexcept { return parts_; }
   [[nodiscard]] device_layout layout() const noexcept { return layout_; }
@@ -106,8 +106,8 @@ inline void start_copy_to_host(const pjrt_buffer& from, const shape& s, std::spa
   }
 }
 
-/// Calls start(events), which starts copies to host memory, and waits for all of them. It waits
-/// even if one fails, because the devices write to that memory until then. Throws the first
+/// Calls start(events), which starts copies to host memory, and waits for all copies. Waits even if
+/// one copy fails, because the devices write to the memory until all have ended. Throws the first
 /// failure.
 void wait_for_copies(const pjrt_client& client, const auto& start) {
   std::vector<pjrt_api::event*> events;

@@ -51,8 +51,8 @@ namespace glia::detail {
   return result;
 }
 
-/// The devices that a plugin has found and those of them that are used. All objects that it creates
-/// must be destroyed before it.
+/// A connection to the devices of a plugin, and the list of the devices in use. All objects that a
+/// client creates must be destroyed before the client.
 class pjrt_client {
  public:
   pjrt_client(pjrt_plugin plugin, const pjrt_options& options) : plugin_(std::move(plugin)) {

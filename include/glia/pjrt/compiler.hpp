@@ -74,7 +74,8 @@ class pjrt_compiler {
     if (auto known = find(module)) {
       return known;
     }
-    // Other threads can find and run theirs during the compilation.
+    // The lock is not held during the compilation, so that other threads can find and run their
+    // modules.
     const auto start = std::chrono::steady_clock::now();
     bool loaded = false;
     auto made = kept ? make_kept(module, results, loaded)
@@ -96,7 +97,7 @@ class pjrt_compiler {
   }
 
  private:
-  // Kernels outside of graphs have one each.
+  // Largest number of modules in memory. Each kernel outside of graphs has its own module.
   static constexpr std::size_t most_programs = 256;
 
   struct known_program {

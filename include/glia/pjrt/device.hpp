@@ -35,7 +35,7 @@ class pjrt_tensor {
   [[nodiscard]] const glia::shape& shape() const noexcept { return spec_.shape; }
   [[nodiscard]] element type() const noexcept { return spec_.type; }
   [[nodiscard]] explicit operator bool() const noexcept { return buffer_ != nullptr; }
-  /// Returns whether nobody else holds the tensor.
+  /// Returns whether there is no other handle to the tensor.
   [[nodiscard]] bool unique() const noexcept { return buffer_.use_count() == 1; }
   [[nodiscard]] bool shares_memory(const pjrt_tensor& other) const noexcept {
     return buffer_ == other.buffer_;
@@ -48,13 +48,13 @@ class pjrt_tensor {
 };
 
 /// The device for hardware that XLA compiles for: GPUs, TPUs and, for comparison, the CPU. A PJRT
-/// plugin drives it. The plugin is a shared library that is loaded when the device is created:
+/// plugin drives the hardware. It is a shared library, loaded when the device is created:
 ///
 ///     glia::model net{description, {784}, glia::pjrt({.plugin = "xla_cuda_plugin.so"})};
 ///
-/// A model or trainer on it is compiled as a whole, and the compiled graph is stored on disk; see
-/// `pjrt_options`. Kernels outside of a graph are compiled separately, again for each shape, and
-/// are not stored. Copies refer to the same hardware.
+/// A model or trainer on this device is compiled as a whole, and the compiled graph is stored on
+/// disk; see `pjrt_options`. Kernels outside of a graph are compiled one by one for each shape, and
+/// are not stored on disk. Copies refer to the same hardware.
 ///
 /// Throws `device_error` if the plugin cannot be loaded or the hardware fails. An error during a
 /// computation is thrown by the call that waits for its result.
@@ -74,8 +74,7 @@ class pjrt {
   [[nodiscard]] std::string kind() const { return state_->client->device_kind(); }
   /// Returns the number of devices in use.
   [[nodiscard]] std::size_t device_count() const { return state_->client->devices().size(); }
-  /// Returns the number of graphs that were compiled so far, and the time that their compilation
-  /// took.
+  /// Returns the number of graphs that were compiled or loaded so far, and the time that this took.
   [[nodiscard]] glia::compilations compilations() const { return state_->compiler.count(); }
 
   [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const {
@@ -87,8 +86,8 @@ class pjrt {
   [[nodiscard]] tensor from_host(std::span<const std::int32_t> values, const shape& s) const {
     return copied<std::int32_t>(values, {s, element::index});
   }
-  /// Copies a tensor with one row for each sample. If there are several devices, and the number of
-  /// rows is a multiple of theirs, each device gets an equal part of the rows.
+  /// Copies a tensor with one row for each sample. If the number of rows is a multiple of the
+  /// number of devices, each device gets an equal part of the rows.
   template <class Number>
   [[nodiscard]] tensor samples_from_host(std::span<const Number> values, const shape& s) const {
     const bool split = s.rank() > 0 && s[0] > 0 && s[0] % device_count() == 0;
@@ -123,7 +122,8 @@ class pjrt {
     const std::vector<T> values(k.to.size(), static_cast<T>(k.value));
     return from_host(std::span<const T>(values), k.to);
   }
-  /// Compiles a kernel for operands of these shapes, unless that was done before, and runs it.
+  /// Compiles a kernel for operands of these shapes, unless it has already been compiled, and runs
+  /// it.
   template <kernel K, std::same_as<tensor>... Operands>
   requires(K::operands > 0 && sizeof...(Operands) == K::operands && is_basic<K>)
       [[nodiscard]] results_t<K, tensor> run(const K& k, const Operands&... operands) const {

@@ -13,10 +13,10 @@ namespace glia {
 
 /// The precision of matrix products and convolutions on devices with faster formats than the
 /// tensors' type. `fast` uses bfloat16 on TPUs and TF32 on recent GPUs. `full` keeps the precision
-/// of the type, as on other devices; it takes several passes there.
+/// of the tensors' type, as on other devices; a product then takes several passes.
 enum class product_precision : std::uint8_t { fast, full };
 
-/// A setting that the plugin understands, by the plugin's own name for it: {"preallocate", false}.
+/// A setting of the plugin. Its name is defined by the plugin: {"preallocate", false}.
 struct pjrt_setting {
   std::string name;
   std::variant<bool, std::int64_t, float, std::string> value;

@@ -16,8 +16,8 @@
 
 namespace glia {
 
-/// A graph compiled as a whole for a device. An input with a next value is overwritten if nobody
-/// else holds its tensor, so that the state of a training is in memory only once.
+/// A graph compiled as a whole for a device. An input with a next value is overwritten if its
+/// tensor has no other handle, so that the state of a training is in memory only once.
 template <std::floating_point T>
 class program<pjrt<T>> {
  public:
@@ -95,9 +95,8 @@ class program<pjrt<T>> {
   using probe_function =
       function_ref<void(const graph_node&, std::span<const tensor* const> results)>;
 
-  /// Runs the graph. If there is a probe, all kernels also run one by one before that, each
-  /// compiled on its own, and the probe sees their results. The timeline gets one entry for the
-  /// whole run.
+  /// Runs the graph. If there is a probe, all kernels first run one by one, each compiled
+  /// separately, and the probe gets their results. The timeline gets one entry for the whole run.
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
            const probe_function* probe, timeline* times = nullptr) const {
     if (probe != nullptr) {

@@ -69,9 +69,9 @@ struct target_program {
   }
 };
 
-/// A device that compiles for hardware elsewhere and computes nothing. It compiles all that a model
-/// or trainer would run, and lists the results as `programs`. Its tensors are shapes, and all
-/// numbers that are read from them are 0.
+/// A device that compiles for hardware elsewhere and computes nothing. It compiles every graph that
+/// a model or trainer would run, and lists the compiled graphs as `programs`. Its tensors are
+/// shapes, and all numbers that are read from them are 0.
 ///
 ///     const glia::pjrt_target target({.plugin = "libtpu.so", .topology = "v2:2x2"});
 ///     glia::model net{description, {784}, target};
@@ -149,7 +149,7 @@ class pjrt_target {
     }
   }
 
-  /// Compiles a graph, unless that was done before.
+  /// Compiles a graph, unless it has already been compiled.
   void compiled(const graph& calls) const { state_->compile(calls); }
 
  private:

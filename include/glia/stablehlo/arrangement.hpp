@@ -34,7 +34,7 @@ namespace glia::stablehlo {
   return {l.out.reshape(axes.empty() ? x[0] : l.out.sum(x[0], axes), k.to)};
 }
 
-/// Divides x by its largest absolute value first, unless that is 0 or infinite.
+/// Divides x by its largest absolute value before squaring, unless this value is 0 or infinite.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::norm&, operand_list x) {
   writer& w = l.out;
   const value all = w.reshape(x[0], {x[0].shape.size()});

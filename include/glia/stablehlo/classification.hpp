@@ -13,11 +13,11 @@ namespace glia::stablehlo {
 
 namespace detail {
 
-/// Returns the rows (N, K) of a tensor (..., K).
+/// Returns a tensor (..., K) with the shape (N, K): one row for each index of the other axes.
 [[nodiscard]] inline value as_rows(writer& w, const value& x) {
   return w.reshape(x, {row_count(x.shape), x.shape.back()});
 }
-/// Repeats one number for each row along the row.
+/// Repeats `each`, which has one number for each row, along the rows.
 [[nodiscard]] inline value along_rows(writer& w, const value& each, const shape& rows) {
   return w.broadcast(each, rows, {0});
 }
@@ -27,8 +27,8 @@ namespace detail {
 
 constexpr double lowest = -std::numeric_limits<double>::infinity();
 
-/// x minus the largest element of its row (`shifted`), the exponentials of these differences, and
-/// their sum in each row.
+/// The differences of x and the largest element of its row, their exponentials, and the sums of
+/// these.
 struct shifted_rows {
   shifted_rows(writer& w, const value& x)
       : shifted(w.subtract(x, along_rows(w, w.reduce("maximum", x, lowest, {1}), x.shape))),
@@ -44,14 +44,14 @@ struct shifted_rows {
   value sums;
 };
 
-/// The same if an infinite logit makes its class certain, with the sums without the largest
-/// element.
+/// Like shifted_rows, but if one logit of a row is infinite, its class has the probability 1.
+/// `others` are the sums without the largest element.
 struct certain_rows {
   certain_rows(writer& w, const value& x) {
     const value highest = w.reduce("maximum", x, lowest, {1});
     const value is_highest = w.compare("EQ", x, along_rows(w, highest, x.shape));
     const value count = w.sum(w.convert(is_highest, x.type), {1});
-    // NaN if several are infinite, or if none is a number.
+    // The result is NaN if several logits are infinite, or if all are NaN.
     const value at_highest =
         w.select(w.compare("EQ", count, 1), w.constant(0, highest), w.subtract(highest, highest));
     shifted = w.select(is_highest, along_rows(w, at_highest, x.shape),
@@ -114,7 +114,8 @@ struct certain_rows {
           w.reshape(rows.softmax(w), x[0].shape)};
 }
 
-/// For probabilities above 1/2, 1 minus the probability is computed as the sum of the others.
+/// For probabilities above 1/2, 1 minus the probability is computed as the sum of the other
+/// probabilities.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::softmax_cross_entropy_gradient&,
                                   operand_list x) {
   writer& w = l.out;
@@ -183,9 +184,10 @@ struct certain_rows {
 
 namespace detail {
 
-/// The elements to normalize as (A, positions, G, features). The elements of one index of A and one
-/// of G share their statistics. As on other devices, distances from the mean are corrected by their
-/// own mean. Unlike there, squares of numbers above 1e19 or below 1e-19 leave the range.
+/// The elements to normalize, in the shape (A, positions, G, features). Elements with the same
+/// indices in A and G share their statistics. As on other devices, distances from the mean are
+/// corrected by their own mean. Unlike on other devices, the squares of numbers above 1e19 or below
+/// 1e-19 leave the range of the type.
 struct normalized_sets {
   normalized_sets(writer& out, const value& x, normalization kind, std::size_t groups)
       : w(out), by_rows(is_by_rows(kind)), centred(kind != normalization::rms) {
@@ -249,7 +251,7 @@ struct normalized_sets {
 }
 
 /// Computes dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon), with h = (x - mean) /
-/// sqrt(variance + epsilon) and q = gamma dy; without mean(q) for rms.
+/// sqrt(variance + epsilon) and q = gamma dy. For rms, there is no mean(q).
 [[nodiscard]] inline values lower(const lowering& l, const kernels::normalize_gradient& k,
                                   operand_list x) {
   writer& w = l.out;
@@ -260,7 +262,8 @@ struct normalized_sets {
   if (over.centred) {
     const value mean = over.spread(x[3]);
     centred = w.subtract(over.elements, mean);
-    // The rounding error of the mean; means over several ranks differ by more.
+    // Corrects the rounding error of the mean. A larger difference is no rounding error, but comes
+    // from a mean over several ranks.
     const double epsilon = mean.type == scalar::f64 ? 0x1p-52 : 0x1p-23;
     const value rest = over.spread(over.mean(centred));
     const value most = w.multiply(w.unary("abs", mean), w.constant(epsilon, mean));

@@ -85,7 +85,7 @@ struct error_function {
   return w.select(w.compare("GT", x, 0), w.subtract(w.constant(1, below), below), below);
 }
 
-/// Returns `then` where x > 0, else `other`.
+/// Returns, for each element, `then` if x > 0, else `other`.
 [[nodiscard]] inline value where_positive(writer& w, const value& x, const value& then,
                                           const value& other) {
   return w.select(w.compare("GT", x, 0), then, other);
@@ -144,8 +144,8 @@ struct error_function {
   throw value_error(text("stablehlo: no operations for ", name_of(map.function)));
 }
 
-/// Computes dy map'(s). s is the input or the output, according to saved_for_gradient. Where an
-/// activation has no gradient, the result is 0 for any dy.
+/// Computes dy map'(s). s is the input or the output, as saved_for_gradient tells. If an activation
+/// blocks the gradient, the result is 0 for any dy.
 [[nodiscard]] inline value apply_gradient(writer& w, const unary_map& map, const value& dy,
                                           const value& s) {
   const auto cut = [&](const value& where) { return w.select(where, w.constant(0, dy), dy); };

@@ -76,8 +76,8 @@ namespace detail {
 }  // namespace detail
 
 /// Returns a graph as the text of a StableHLO module with one function, main. Its arguments are the
-/// graph's inputs. Its results are first the next values of the inputs that change, in their order,
-/// each of which may overwrite its input; then the graph's outputs.
+/// graph's inputs. Its first results are the next values of the inputs that change, in the order of
+/// the inputs. Each next value may overwrite its input. The graph's outputs follow.
 ///
 /// Throws `value_error`, with the kernel's name, for a kernel that cannot be written.
 [[nodiscard]] inline std::string module_text(const graph& calls,

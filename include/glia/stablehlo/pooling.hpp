@@ -13,8 +13,8 @@ namespace glia::stablehlo {
 
 namespace detail {
 
-/// Calls visit(position, row, column) for each position of a window: its number, and the rows and
-/// columns from the window's corner to it.
+/// Calls visit(position, row, column) for each position in a window: its index, and its distance
+/// from the window's corner in rows and columns.
 template <class Visit>
 void for_each_position(const window2d& window, const Visit& visit) {
   for (std::size_t y = 0; y < window.height; ++y) {
@@ -25,8 +25,9 @@ void for_each_position(const window2d& window, const Visit& visit) {
   }
 }
 
-/// Padding along one axis that places a tensor of `steps` elements in one of `extent` elements,
-/// each at the element `offset` of its window: the elements before, after and between.
+/// The padding along one axis that spreads the `steps` elements of one tensor over the `extent`
+/// elements of another one. Element i is placed at element `offset` of window i. The members are
+/// the numbers of elements to add before, after and between.
 struct placement {
   placement(const window_axis& a, std::int64_t offset, std::size_t extent, std::size_t steps)
       : before(offset - a.before),
@@ -36,8 +37,8 @@ struct placement {
   std::int64_t before, after, between;
 };
 
-/// For each position of the window, (1, oh, ow, 1): the number of its elements that are not
-/// padding, and the number of the first of them.
+/// For each of the oh x ow windows: the number of elements that are not padding, and the position
+/// of the first of them.
 struct window_census {
   explicit window_census(const window_sizes& s) : count(s.oh * s.ow), first(s.oh * s.ow, 0) {
     for (std::size_t at = 0; at < count.size(); ++at) {
@@ -60,7 +61,8 @@ struct window_census {
 
 }  // namespace detail
 
-/// Compares the window's positions one after the other, each as a slice of the padded images.
+/// Compares the positions in a window one after the other. Each position is a slice of the padded
+/// images.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::max_pool2d& k, operand_list x) {
   writer& w = l.out;
   const window_sizes s = pool_rule(x[0].shape, k.window);
@@ -108,8 +110,8 @@ struct window_census {
 
 namespace detail {
 
-/// Returns 1 divided by the number of elements that are not padding, for each position of a window;
-/// 0 if there are none.
+/// Returns, for each window, 1 divided by the number of elements that are not padding, or 0 if all
+/// are padding.
 [[nodiscard]] inline value shares(const lowering& l, const window_sizes& s) {
   const window_census census(s);
   std::vector<double> shares(census.count.begin(), census.count.end());
@@ -133,14 +135,15 @@ namespace detail {
   return {l.out.multiply(sums, detail::shares(l, s))};
 }
 
-/// Sums the shares of dy over windows, spread by the stride.
+/// Divides each dy among the elements of its window: spreads dy by the stride and sums over
+/// reversed windows.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::avg_pool2d_gradient& k,
                                   operand_list x) {
   writer& w = l.out;
   const window_sizes s = k.sizes(x[0].shape);
   const auto rows = detail::rows_of(k.window);
   const auto columns = detail::columns_of(k.window);
-  // The last element of the window, which comes first in the reversed window.
+  // The last element of the window is the first one of the reversed window.
   const detail::placement down(rows, rows.reach() - 1, s.h, s.oh);
   const detail::placement across(columns, columns.reach() - 1, s.w, s.ow);
   const value spread =

@@ -75,8 +75,8 @@ struct window_axis {
   return {detail::with_bias(l, y, x[2], k.map)};
 }
 
-/// A convolution of dy, spread by the stride, with the reversed window, and with the inputs and
-/// outputs exchanged within each group.
+/// Computes the gradient as a convolution: dy, spread by the stride, with the reversed window.
+/// Inputs and outputs are exchanged within each group.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d_input_gradient& k,
                                   operand_list x) {
   writer& w = l.out;
@@ -105,7 +105,8 @@ struct window_axis {
                         s.input(), l.precision)};
 }
 
-/// A convolution of x with dy, spread by the stride, which sums over the samples.
+/// Computes the gradient as a convolution of x with dy, which is spread by the stride. It sums over
+/// the samples.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d_kernel_gradient& k,
                                   operand_list x) {
   const window_sizes s = k.sizes(x[0].shape, x[1].shape);

@@ -43,8 +43,9 @@ namespace detail {
   return {w.multiply(x, static_cast<double>(factor)), top};
 }
 
-/// Computes Philox 4x32 with 10 rounds, like glia::philox: the four words of each block. The index
-/// of a block is given in two words (n); the key's words are tensors without axes.
+/// Computes Philox 4x32 with 10 rounds, like glia::philox: the four words of each block. c0 and c1,
+/// of shape (n), are the low and the high words of the block indices. The words of the key are
+/// tensors without axes.
 [[nodiscard]] inline std::array<value, 4> philox(const lowering& l, value c0, value c1,
                                                  const value& stream, const value& step,
                                                  const value& seed_low, const value& seed_high) {
@@ -67,8 +68,9 @@ namespace detail {
   return {c0, c1, c2, c3};
 }
 
-/// Returns random words, or halves of words, for the elements of a tensor `s` (N, ...). Number i of
-/// the sequence belongs to element i of the whole batch. `key` contains the words of a step_key.
+/// Returns random words, or halves of words, for the elements of a tensor `s` (N, ...). The word or
+/// half with index i belongs to element i of the whole batch. `key` contains the words of a
+/// step_key.
 [[nodiscard]] inline value random_of_elements(const lowering& l, const value& key, const shape& s,
                                               std::uint32_t stream, bool halves) {
   writer& w = l.out;
@@ -76,8 +78,8 @@ namespace detail {
   const auto word = [&](std::int64_t i) {
     return w.reshape(w.slice(words, {i}, {i + 1}, {1}), {});
   };
-  // The number of elements before the first one here: the first sample times the elements of a
-  // sample. A block has four words or eight halves.
+  // The number of elements of the batch before this tensor: the index of the first sample times the
+  // size of a sample. A block has four words or eight halves.
   const std::size_t in_block = halves ? 8 : 4;
   const std::uint32_t bits = halves ? 3 : 2;
   const std::size_t each = sample_of(s).size();
@@ -87,8 +89,8 @@ namespace detail {
                w.binary("shift_left", before_high, w.constant(32 - bits, before_low)));
   const value first_high =
       w.binary("shift_right_logical", before_high, w.constant(bits, before_low));
-  // Blocks that begin with a sample stay with it, so that each of several devices computes those of
-  // its own samples.
+  // If each sample consists of whole blocks, the blocks keep an axis for the samples. Each of
+  // several devices then computes only the blocks of its own samples.
   const bool whole = each % in_block == 0;
   const shape blocks =
       whole ? shape{s[0], each / in_block} : shape{(s.size() + in_block - 1) / in_block + 1};
@@ -126,21 +128,21 @@ namespace detail {
 
 }  // namespace detail
 
-/// The same elements as on all devices: half word i of the sequence decides about element i of the
-/// batch.
+/// Drops the same elements as other devices: the 16-bit half word with index i decides about
+/// element i of the batch.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::dropout& k, operand_list x) {
   writer& w = l.out;
   const shape& s = x[0].shape;
   if (s.size() == 0) {
     return {x[0]};
   }
-  // A half times 2^-16 is at least the rate.
+  // An element is kept if its half word / 2^16 is at least the rate.
   const double least = std::ceil(k.rate * 0x1p16);
   const value kept = w.compare("GE", detail::random_of_elements(l, x[1], s, k.stream, true), least);
   return {w.select(kept, w.multiply(x[0], 1 / (1 - k.rate)), 0)};
 }
 
-/// Like glia::normal_of.
+/// Computes the noise from random words like glia::normal_of.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::gaussian_noise& k,
                                   operand_list x) {
   writer& w = l.out;

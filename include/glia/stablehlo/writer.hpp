@@ -28,7 +28,7 @@ enum class scalar : std::uint8_t { f32, f64, i1, i32, u8, u32, u64 };
 }
 [[nodiscard]] constexpr bool is_real(scalar type) noexcept { return type <= scalar::f64; }
 
-/// A value of a module: its number, shape and type. By default there is no value, as for an
+/// A value of a module: its number, shape and type. A default-constructed value stands for an
 /// omitted operand.
 struct value {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
@@ -115,7 +115,7 @@ class writer {
 
   // --- constants ---------------------------------------------------------------------------------
 
-  /// Returns the same number at every element.
+  /// Returns a tensor with the same number at every element.
   value constant(double number, const shape& s, scalar type) {
     return call("constant", {},
                 "value = dense<" + literal(number, type) + "> : " + type_text(s, type), s, type);
@@ -123,7 +123,7 @@ class writer {
   value constant(double number, const value& like) {
     return constant(number, like.shape, like.type);
   }
-  /// Returns elements in row-major order.
+  /// Returns a constant tensor. `values` are its elements in row-major order.
   template <class Number>
   value elements(std::span<const Number> values, const shape& s, scalar type) {
     if (values.empty()) {
@@ -136,7 +136,7 @@ class writer {
     return call("constant", {}, "value = dense<\"0x" + bytes + "\"> : " + type_text(s, type), s,
                 type);
   }
-  /// Returns 0, 1, 2 ... along an axis.
+  /// Returns a tensor with the numbers 0, 1, 2 ... along an axis.
   value iota(const shape& s, std::size_t axis, scalar type) {
     return call("iota", {}, "iota_dimension = " + std::to_string(axis) + " : i64", s, type);
   }
@@ -186,7 +186,7 @@ class writer {
   value reshape(const value& x, const shape& s) {
     return x.shape == s ? x : call("reshape", {x}, "", s, x.type);
   }
-  /// Places the axes of x at `axes` of the new shape and repeats it along the others.
+  /// Places the axes of x at `axes` of the new shape and repeats x along the other axes.
   value broadcast(const value& x, const shape& s, const numbers& axes) {
     return call("broadcast_in_dim", {x}, "broadcast_dimensions = " + array_text(axes), s, x.type);
   }
@@ -227,8 +227,8 @@ class writer {
                     ", strides = " + array_text(step),
                 s, x.type);
   }
-  /// Adds elements equal to `with` before, after and between. The numbers before and after may be
-  /// negative.
+  /// Adds elements equal to `with` before, after and between the elements of x, for each axis.
+  /// Negative numbers before and after remove elements.
   value pad(const value& x, double with, const numbers& before, const numbers& after,
             const numbers& between) {
     shape s = x.shape;
@@ -277,8 +277,9 @@ class writer {
     return result;
   }
 
-  /// Returns the product of a and b, summed over these axes of each. The leading `batch` axes are
-  /// the same for both. The result has the batch axes, then the other axes of a, then those of b.
+  /// Returns the product of a and b, summed over the axes `over_a` of a and `over_b` of b. The
+  /// leading `batch` axes are the same for both. The result has the batch axes, then the other axes
+  /// of a, then the other axes of b.
   value dot(const value& a, const value& b, const numbers& over_a, const numbers& over_b,
             std::size_t batch, std::string_view precision) {
     shape s;
@@ -308,7 +309,7 @@ class writer {
                 s, a.type);
   }
 
-  /// The way in which a convolution moves over two axes.
+  /// The attributes of a convolution over two axes.
   struct convolution_rule {
     std::string_view axes;  ///< [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
     numbers stride{1, 1};
@@ -338,8 +339,8 @@ class writer {
 
   // --- rows by number ----------------------------------------------------------------------------
 
-  /// Returns the rows of a table (V, columns) at indices (n, 1), which must be in range: (n,
-  /// columns).
+  /// Returns the rows (n, columns) of a table (V, columns) at indices (n, 1). The indices must be
+  /// in range.
   value rows_at(const value& table, const value& indices) {
     const std::size_t columns = table.shape[1];
     return call("gather", {table, indices},
@@ -348,7 +349,8 @@ class writer {
                     std::to_string(columns) + ">, indices_are_sorted = false",
                 {indices.shape[0], columns}, table.type);
   }
-  /// Adds rows (n, columns) to a table at indices (n, 1); those out of range are ignored.
+  /// Adds rows (n, columns) to a table at indices (n, 1). Rows whose index is out of range are
+  /// ignored.
   value add_rows_at(const value& table, const value& indices, const value& rows) {
     const value result{next_++, table.shape, table.type};
     write(result, "scatter", std::array{table, indices, rows}, region("add", table.type),
@@ -357,7 +359,7 @@ class writer {
           "indices_are_sorted = false, unique_indices = false");
     return result;
   }
-  /// Returns `extent` elements along the only axis, starting at `begin`, a tensor without axes.
+  /// Returns `extent` elements of a vector from index `begin` on, which is a tensor without axes.
   value slice_at(const value& x, const value& begin, std::size_t extent) {
     return call("dynamic_slice", {x, begin},
                 "slice_sizes = array<i64: " + std::to_string(extent) + ">", {extent}, x.type);
