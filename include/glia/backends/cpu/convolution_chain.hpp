@@ -308,8 +308,7 @@ class chain_run {
   std::span<const chain_link<T>> links_;
   chain_layout layout_;
   patch_convolution<T> first_;
-  std::array<host_tensor<T>, max_chain>
-      packed_;  // packed here because the caller did not pack them
+  std::array<host_tensor<T>, max_chain> packed_;  // packed here if the caller did not
   std::array<const T*, max_chain> panels_{};
   std::array<host_tensor<std::uint32_t>, max_chain> runs_;
   std::size_t scratch_size_ = 0;  // elements for each thread: the layout, then a padded band
