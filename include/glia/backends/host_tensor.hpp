@@ -39,7 +39,7 @@ class host_tensor {
   host_tensor(memory_block block, const tensor_spec& spec)
       : block_(std::move(block)), shape_(spec.shape), type_(spec.type) {}
 
-  /// Creates a tensor in memory of another owner, valid as long as that memory; see
+  /// Creates a tensor in memory of another owner. It is valid as long as this memory exists; see
   /// memory_block::of_others.
   [[nodiscard]] static host_tensor over(void* memory, const tensor_spec& spec) {
     return {memory_block::of_others(memory), spec};
@@ -65,7 +65,7 @@ class host_tensor {
   /// Returns whether the handle refers to a tensor.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(block_); }
 
-  /// Returns an uncounted handle, valid as long as this one; see memory_block.
+  /// Returns an uncounted handle, which is valid as long as this handle; see memory_block.
   [[nodiscard]] host_tensor borrowed() const {
     host_tensor result;
     result.block_ = block_.borrowed();

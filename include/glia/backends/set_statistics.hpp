@@ -28,7 +28,7 @@ template <class T>
 
 /// The mean and variance of a set of numbers of any size. The numbers are multiplied by a power of
 /// two before they are squared, so that their squares stay in T's range. If some numbers are not
-/// finite, the mean and the normalized values are those that the formula gives.
+/// finite, the mean and the normalized values are the results of the plain formula.
 template <class T>
 class set_statistics {
  public:

@@ -50,8 +50,8 @@ class program {
   /// Returns the memory that all lanes together need for batch tiles during a run, in bytes.
   [[nodiscard]] std::size_t lane_bytes() const noexcept;
 
-  /// Inputs appended to those passed to `run`. Equal non-zero versions promise identical tensors,
-  /// so rebinding is skipped.
+  /// Inputs that are appended to the inputs passed to `run`. Equal non-zero versions promise
+  /// identical tensors, so rebinding is skipped.
   struct fixed_inputs {
     std::span<const tensor> tensors{};
     std::uint64_t version = 0;

@@ -32,8 +32,8 @@ namespace detail {
 }
 
 /// Computes erf(x) for x <= 2 by its series (Abramowitz and Stegun, 7.1.6), since StableHLO's core
-/// has no erf: 2 / sqrt(pi) exp(-x^2) (x + 2 x^3 / 3 + 4 x^5 / 15 + ...), where all terms have the
-/// same sign.
+/// has no erf: 2 / sqrt(pi) exp(-x^2) (x + 2 x^3 / 3 + 4 x^5 / 15 + ...), in which all terms have
+/// the same sign.
 [[nodiscard]] inline value erf_near(writer& w, const value& x) {
   const value square = w.multiply(x, x);
   value sum = w.constant(1, x);

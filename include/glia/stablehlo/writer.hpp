@@ -337,7 +337,7 @@ class writer {
                 s, x.type);
   }
 
-  // --- rows by number ----------------------------------------------------------------------------
+  // --- rows by index -----------------------------------------------------------------------------
 
   /// Returns the rows (n, columns) of a table (V, columns) at indices (n, 1). The indices must be
   /// in range.

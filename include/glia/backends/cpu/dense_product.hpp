@@ -20,7 +20,7 @@ class dense_product {
  public:
   /// Returns whether these loops are faster than BLAS. They are always faster if BLAS does not know
   /// the processor. Otherwise, they are faster while A stays in a second-level cache, because BLAS
-  /// packs A and these loops read it where it is.
+  /// packs A and these loops read it in place.
   [[nodiscard]] static bool preferred(const workers& team, const matmul_sizes& s) {
     constexpr std::size_t most_bytes = 1 << 20;
     return !team.blas_fits() || s.m * s.k * sizeof(T) <= most_bytes;
@@ -111,8 +111,8 @@ class dense_product {
   [[nodiscard]] static std::size_t panels_of(const matmul_sizes& s) {
     return (s.n + width - 1) / width;
   }
-  /// Multiplies a single row by panels first ... end - 1. The sums are equal to those of a row
-  /// among several rows.
+  /// Multiplies a single row by panels first ... end - 1. The sums equal the sums for this row in a
+  /// product of several rows.
   static void multiply_row(const Loops& loops, const matrix<T>& a, const T* packed, T* c,
                            const matmul_sizes& s, std::size_t first, std::size_t end) {
     const std::size_t step = (1 + s.k) * width;

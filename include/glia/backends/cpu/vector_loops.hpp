@@ -52,12 +52,12 @@ struct nonzero_lists {
 /// of weights.
 template <class T>
 struct patch_products {
-  const std::uint32_t* run;  ///< Offset of each run within the patch.
-  std::size_t run_length;    ///< Elements of a run; the last run may be shorter.
-  std::size_t depth;         ///< Elements of a patch.
-  const T* panels;           ///< Panels of weights, each of 1 + panel_depth rows.
-  std::size_t outputs;       ///< Outputs of all panels; the last panel may be partly empty.
-  std::size_t out_step;      ///< Elements from the outputs of a panel to those of the next panel.
+  const std::uint32_t* run;     ///< Offset of each run within the patch.
+  std::size_t run_length;       ///< Elements of a run; the last run may be shorter.
+  std::size_t depth;            ///< Elements of a patch.
+  const T* panels;              ///< Panels of weights, each of 1 + panel_depth rows.
+  std::size_t outputs;          ///< Outputs of all panels; the last panel may be partly empty.
+  std::size_t out_step;         ///< Elements from a panel's outputs to the next panel's outputs.
   std::size_t panel_depth = 0;  ///< Rows of a panel after the biases; 0: `depth` rows.
 };
 

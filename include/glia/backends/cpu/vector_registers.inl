@@ -27,7 +27,7 @@ template <class V>
 template <class T>
 static constexpr std::size_t panel_width = 2 * register_bytes / sizeof(T);
 
-// Stores positions from vectors to memory. Where elements become bytes, the code names the
+// Stores positions from vectors to memory. If elements become bytes, the code names the
 // instructions, because g++ 12 moves one element after the other. (The masks that keep every
 // element silence false warnings of g++ 12.)
 template <class Lanes, class Position>
