@@ -21,6 +21,15 @@ inline void require_axis(std::string_view what, const shape& s, std::size_t axis
                        "; axes are counted from 0");
 }
 
+/// Returns the index of an axis counted from 0, for an axis that can be negative: -1 is the last.
+[[nodiscard]] inline std::size_t axis_from_front(std::string_view what, const shape& s,
+                                                 std::ptrdiff_t axis) {
+  const auto rank = static_cast<std::ptrdiff_t>(s.rank());
+  require<shape_error>(axis >= -rank && axis < rank, what, ": got axis ", axis,
+                       " for a tensor of shape ", s, "; axes are counted from 0, or back from -1");
+  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
 /// A list of axis indices, stored like the extents of a shape.
 using axis_list = shape;
 
