@@ -52,8 +52,9 @@ inline void write_checked_content(const std::filesystem::path& path, safetensors
   write_safetensors_content(path, content);
 }
 
-/// Reads a safetensors file and compares its contents with the checksum in its metadata, if there
-/// is one. Throws `data_error` if they differ, and as `read_safetensors_content` does.
+/// Reads a safetensors file. If its metadata have a checksum, compares it with the checksum of the
+/// contents, and throws `data_error` if they differ. Other errors are those of
+/// `read_safetensors_content`.
 [[nodiscard]] inline safetensors_content read_checked_content(const std::filesystem::path& path) {
   safetensors_content content = read_safetensors_content(path);
   const auto said = content.metadata.find("checksum");

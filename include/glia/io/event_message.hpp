@@ -13,8 +13,8 @@
 
 namespace glia {
 
-/// A histogram as in TensorFlow's message HistogramProto. Bucket i counts the values above limit
-/// i - 1 and up to limit i; bucket 0 counts the values up to limit 0.
+/// A histogram as in TensorFlow's message HistogramProto. Bucket i counts the values v with
+/// limits[i - 1] < v <= limits[i]. Bucket 0 counts the values v <= limits[0].
 struct value_histogram {
   double min = 0;
   double max = 0;
@@ -22,7 +22,7 @@ struct value_histogram {
   double sum = 0;
   double sum_of_squares = 0;
   std::vector<double> limits = {};   ///< Upper limits in ascending order; the last is the maximum.
-  std::vector<double> buckets = {};  ///< Number of values for each limit.
+  std::vector<double> buckets = {};  ///< Number of values in each bucket.
 };
 
 /// Returns the histogram of the finite values, with `buckets` (at least 1) buckets of equal width.
@@ -63,8 +63,8 @@ template <class Values>
   return h;
 }
 
-/// The scalars and histograms of one step, by tag, for TensorBoard. It corresponds to TensorFlow's
-/// message Summary (tensorflow/core/framework/summary.proto).
+/// The scalars and histograms of one step for TensorBoard, each with a tag, which is its name
+/// there. Corresponds to TensorFlow's message Summary (tensorflow/core/framework/summary.proto).
 class event_summary {
  public:
   /// Adds a scalar.

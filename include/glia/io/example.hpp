@@ -22,8 +22,8 @@
 
 namespace glia {
 
-/// The values of one feature of a `tf_example`: texts or bytes, floats, or integers. Equivalent to
-/// TensorFlow's `tf.train.Feature`.
+/// The values of one feature of a `tf_example`: strings (texts or bytes), floats, or integers.
+/// Equivalent to TensorFlow's `tf.train.Feature`.
 using tf_feature =
     std::variant<std::vector<std::string>, std::vector<float>, std::vector<std::int64_t>>;
 
@@ -56,7 +56,8 @@ inline constexpr unsigned feature_field<std::int64_t> = 3;
   return names[f.index()];
 }
 
-// The values of a list are in its field 1. A list may consist of several parts, packed or not.
+// The values of a list are in its field 1. This field can occur several times, and can hold one
+// value or several packed values.
 
 inline void append_values(protobuf_reader list, std::vector<std::string>& to) {
   while (list.next()) {
@@ -67,9 +68,9 @@ inline void append_values(protobuf_reader list, std::vector<std::string>& to) {
   }
 }
 
-/// Appends the numbers of a list. Each number is a field of this kind, or several are packed into a
-/// field of bytes. `read(values)` reads the next number; `count(bytes)` returns how many numbers
-/// are packed in `bytes`.
+/// Appends the numbers of a list. A field of the wire type `kind` holds one number; a field of the
+/// wire type `bytes` holds several packed numbers. `read(values)` reads the next number;
+/// `count(bytes)` returns how many numbers are packed in `bytes`.
 template <class T, class Count, class Read>
 void append_numbers(protobuf_reader list, std::vector<T>& to, protobuf_kind kind,
                     const Count& count, const Read& read) {
@@ -109,8 +110,8 @@ inline void append_values(const protobuf_reader& list, std::vector<std::int64_t>
       [](protobuf_reader& values) { return static_cast<std::int64_t>(values.integer()); });
 }
 
-/// Appends values to a feature. A message may hold a feature in several parts; if they are of
-/// different kinds, the last kind counts.
+/// Appends the values of one list to a feature. If the feature has values of another type, from an
+/// earlier list of the message, these are discarded.
 template <class T>
 void append_list(const protobuf_reader& message, std::optional<tf_feature>& to) {
   message.expect(protobuf_kind::bytes);
@@ -138,7 +139,7 @@ inline void append_feature(protobuf_reader message, std::optional<tf_feature>& t
   }
 }
 
-/// Reads one feature with its name. It replaces an earlier feature of the same name.
+/// Reads one feature with its name. The feature replaces an earlier one of the same name.
 inline void read_entry(protobuf_reader entry, tf_example& to) {
   std::string name;
   std::optional<tf_feature> value;
@@ -160,7 +161,7 @@ inline void read_entry(protobuf_reader entry, tf_example& to) {
   }
 }
 
-/// Calls `read(reader)` for each value of field 1.
+/// Calls `read(reader)` for each message in field 1, with a reader of that message.
 template <class Read>
 void for_each_message(protobuf_reader message, const Read& read) {
   while (message.next()) {
@@ -171,7 +172,7 @@ void for_each_message(protobuf_reader message, const Read& read) {
   }
 }
 
-/// Returns the names of an example's features, at most 20 of them, for a message.
+/// Returns the names of an example's features, at most 20 of them, for an error message.
 [[nodiscard]] inline std::string names_in(const tf_example& e) {
   constexpr std::size_t most = 20;
   std::string names;
@@ -197,7 +198,8 @@ template <class T>
   return *values;
 }
 
-/// Returns the value of a feature that has exactly one.
+/// Returns the only value of a feature. Throws `data_error` unless the feature has exactly one
+/// value.
 template <class T>
 [[nodiscard]] const T& value_in(const tf_example& e, std::string_view name) {
   const std::vector<T>& values = values_in<T>(e, name);
@@ -208,20 +210,23 @@ template <class T>
 
 }  // namespace detail
 
-/// Returns the values of a feature of integers. Throws `data_error` if the example has no feature
-/// of this name, with the names that it has, or if the feature is of another kind.
+/// Returns the values of a feature of integers. Throws `data_error` if the feature holds values of
+/// another type. Throws `data_error`, with the names of the example's features, if there is no
+/// feature of this name.
 [[nodiscard]] inline const std::vector<std::int64_t>& int64_list(const tf_example& e,
                                                                  std::string_view name) {
   return detail::values_in<std::int64_t>(e, name);
 }
-/// Returns the values of a feature of floats. Throws `data_error` if the example has no feature of
-/// this name, with the names that it has, or if the feature is of another kind.
+/// Returns the values of a feature of floats. Throws `data_error` if the feature holds values of
+/// another type. Throws `data_error`, with the names of the example's features, if there is no
+/// feature of this name.
 [[nodiscard]] inline const std::vector<float>& float_list(const tf_example& e,
                                                           std::string_view name) {
   return detail::values_in<float>(e, name);
 }
-/// Returns the values of a feature of texts or bytes. Throws `data_error` if the example has no
-/// feature of this name, with the names that it has, or if the feature is of another kind.
+/// Returns the values of a feature of texts or bytes. Throws `data_error` if the feature holds
+/// values of another type. Throws `data_error`, with the names of the example's features, if there
+/// is no feature of this name.
 [[nodiscard]] inline const std::vector<std::string>& bytes_list(const tf_example& e,
                                                                 std::string_view name) {
   return detail::values_in<std::string>(e, name);
@@ -277,13 +282,13 @@ const std::vector<std::string>& bytes_list(const tf_example&& e, std::string_vie
 
 /// Parses a `tf.train.Example` message.
 ///
-/// The rules are those of protocol buffers: numbers may be packed or not, unknown fields are
-/// skipped, the last of several features with one name counts, and a feature in several parts is
-/// joined. A feature without values of any kind is left out, as in TensorFlow's parser.
+/// Follows the rules of protocol buffers: numbers may be packed or not, and unknown fields are
+/// skipped. If several features have the same name, the last one counts. A feature in several parts
+/// is joined. A feature without any list of values is left out, as in TensorFlow's parser.
 ///
 /// Throws `data_error`, with the position of the byte, if the message is truncated or not a
-/// `tf.train.Example`, or if the name of a feature is not UTF-8. A message has no checksum of its
-/// own; the TFRecord file has one for each record.
+/// `tf.train.Example`, or if the name of a feature is not UTF-8. The message itself has no
+/// checksum; a TFRecord file has one for each record.
 [[nodiscard]] inline tf_example decode_example(std::string_view message) {
   tf_example result;
   detail::for_each_message({message, "tf.train.Example"}, [&](const auto& features) {

@@ -13,13 +13,13 @@ namespace glia {
 
 /// Options of `read_hdf5`.
 struct hdf5_options {
-  /// The largest total size of the data sets as floats, in bytes; 4 GiB by default. A larger file
-  /// is refused before memory is allocated.
+  /// The largest total size of the data sets after conversion to floats, in bytes; 4 GiB by
+  /// default. For a larger total, `read_hdf5` throws before it allocates memory.
   std::size_t max_bytes = std::size_t{1} << 32;
 };
 
-/// Reads all numeric data sets of an HDF5 file as floats. They are returned by their full names
-/// without the leading slash, such as `layers/dense/vars/0`.
+/// Reads all numeric data sets of an HDF5 file as floats. In the result, a data set has its full
+/// name without the leading slash, such as `layers/dense/vars/0`.
 ///
 /// Needs the HDF5 library, 1.10.7 or newer: link `glia::hdf5`. For weights of Keras models, use
 /// `read_keras_weights`.
@@ -27,12 +27,12 @@ struct hdf5_options {
 /// **Types.** Integers, floating-point numbers and enumerations (such as the booleans of h5py) of
 /// any width and byte order are read, and bfloat16 as Keras 3 stores it. Floating-point numbers are
 /// rounded to the nearest float. Data sets of texts, compounds and other types are skipped. Data
-/// may be compressed with any filter that the library has.
+/// can be compressed with any filter that the library has.
 ///
-/// **Data sets that cannot be converted.** Some data sets are kept out of the map, and only `at`
-/// with their name throws an error. One reason is a number that a float cannot hold, such as
-/// 2^24 + 1 or 1e300. Others are more axes than a `shape` supports, a filter that the library does
-/// not have, and elements in other files.
+/// **Data sets that cannot be converted.** A data set that cannot be converted is not in the map;
+/// `at` with its name throws an error with the reason. Possible reasons are a number that a float
+/// cannot hold, such as 2^24 + 1 or 1e300, more axes than a `shape` supports, a filter that the
+/// library does not have, or elements that are stored in other files.
 ///
 /// **Links.** No other file is opened. External links and soft links are skipped. A data set with
 /// several names (hard links) is read under each name. A group with several names is read under the
@@ -40,16 +40,16 @@ struct hdf5_options {
 /// order.
 ///
 /// **Threads.** Calls from several threads run one after the other, because most builds of the
-/// library are not thread-safe. A program that also calls the library directly has to prevent
-/// simultaneous calls itself. Errors that the library would print are part of the exception's
-/// message. The program's own settings for printing them are restored.
+/// library are not thread-safe. If your program also calls the library directly, it must prevent
+/// simultaneous calls itself. During a call, the library prints no errors; they become part of the
+/// exception's message. Afterwards, the program's own settings for printing errors are restored.
 ///
 /// **Security.** Read only files that you trust. The library parses a file before glia can check
 /// it. A file can be made to crash the library: 5 of 100,000 files with random damage crashed
 /// release 1.10.8. A file can also be made to unpack to much more memory than its elements need.
 ///
-/// Throws `data_error`, with file and data set, if the file cannot be opened, is in another format,
-/// damaged, truncated or larger than allowed.
+/// Throws `data_error` if the file cannot be opened, has another format, or is damaged, truncated
+/// or larger than allowed. The message names the file and the data set.
 [[nodiscard]] inline tensor_map read_hdf5(const std::filesystem::path& path,
                                           const hdf5_options& options = {}) {
   const detail::hdf5_session session;

@@ -8,8 +8,8 @@
 
 namespace glia::detail {
 
-/// Owns an identifier of the HDF5 library and closes it at the end. The identifier is negative if
-/// the call that should create it failed.
+/// Owns an identifier of the HDF5 library and closes it in the destructor. The identifier is
+/// negative if the call that should create it failed.
 class hdf5_id {
  public:
   hdf5_id(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
@@ -96,7 +96,7 @@ class hdf5_session {
   return reason;
 }
 
-// Structs and functions that have newer versions since release 1.12.
+// Release 1.12 has newer versions of the following structs and functions.
 #if H5_VERSION_GE(1, 12, 0)
 using hdf5_link = H5L_info2_t;
 

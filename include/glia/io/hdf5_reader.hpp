@@ -134,8 +134,9 @@ class hdf5_reader {
     return id;
   }
 
-  /// Finds all data sets, breadth first, so that a group with several names gets the shortest. Each
-  /// group is visited once, so that cycles end.
+  /// Finds all data sets, breadth first, so that a group with several names gets the name with the
+  /// fewest parent groups. Each group is visited once, so that the search ends even if links form a
+  /// cycle.
   void find_data_sets() {
     std::set<std::string> seen;
     std::deque<std::pair<std::string, hdf5_id>> groups;
@@ -188,7 +189,8 @@ class hdf5_reader {
     if (hdf5_for_each_link(group.get(), add, &names) < 0) {
       throw failure_of(called_group(prefix));
     }
-    // Sorted here: the library's own sorting leaves parts of its tables unset for damaged files.
+    // Sorted here, because the library's own sorting leaves entries of its tables unset for damaged
+    // files.
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -242,7 +244,8 @@ class hdf5_reader {
     return {extents.begin(), extents.begin() + rank};
   }
 
-  /// Throws `data_error` if a data set declares more bytes than the file has or than are allowed.
+  /// Throws `data_error` if a data set declares more bytes than the file has, or more than
+  /// `max_bytes` allows. `total` is the number of bytes of the data sets checked so far.
   void require_sizes(const place& p, std::size_t max_bytes, std::size_t& total) const {
     const std::string where = called(p.from->name);
     require<data_error>(fits_memory(p.extents, sizeof(float)), where, ": the shape ", p.extents,

@@ -37,7 +37,7 @@ namespace detail {
   return path;
 }
 
-/// Returns whether this is the name of a numbered weight of Keras 3: .../vars/0.
+/// Returns whether this is the name of a numbered weight of Keras 3, such as .../vars/0.
 [[nodiscard]] inline bool is_numbered_weight(const std::string& name) {
   const std::vector<std::string> parts = parts_of_path(name);
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -73,8 +73,8 @@ namespace detail {
   return path_of(parts);
 }
 
-/// Maps the data sets of a Keras file to the names of `read_keras_weights`. Returns no name for
-/// data sets that are not weights.
+/// Maps the name of a data set in a Keras file to its name in the result of `read_keras_weights`.
+/// Returns no name for data sets that do not belong to the model, such as the optimizer's state.
 class keras_names {
  public:
   /// `where` names the file in error messages.
@@ -116,16 +116,15 @@ class keras_names {
 
 }  // namespace detail
 
-/// Reads the weights of a Keras model from an HDF5 file. They are returned by the names of their
-/// layers, as `<layer>/<weight>`. The optimizer's state is skipped. Needs the HDF5 library: link
-/// `glia::hdf5`.
+/// Reads the weights of a Keras model from an HDF5 file. In the result, a weight has the name
+/// `<layer>/<weight>`. The optimizer's state is skipped. Needs the HDF5 library: link `glia::hdf5`.
 ///
 /// **Numbered weights.** A `.weights.h5` file of Keras 3 is written by `save_weights`, or is part
 /// of a `.keras` file, which is a zip archive. It numbers the weights of each layer and names the
 /// layers after their classes: `layers/conv2d_1/vars/0` becomes `conv2d_1/0`, and
-/// `layers/sequential/layers/dense/vars/0` becomes `sequential/dense/0`. The numbers are those of
-/// `layer.weights`: for most layers 0 is the kernel and 1 the bias; for BatchNormalization 0 to 3
-/// are gamma, beta, moving_mean and moving_variance.
+/// `layers/sequential/layers/dense/vars/0` becomes `sequential/dense/0`. The number of a weight is
+/// its index in `layer.weights`. For most layers, 0 is the kernel and 1 the bias. For
+/// BatchNormalization, 0 to 3 are gamma, beta, moving_mean and moving_variance.
 ///
 /// **Named weights.** A `.h5` file of Keras 1 and 2, of keras.applications, or of
 /// `model.save("model.h5")` in Keras 3 has names: `block1_conv1/block1_conv1/kernel:0` becomes

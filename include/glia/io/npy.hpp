@@ -28,8 +28,7 @@
 
 namespace glia {
 
-/// The element types to which `read_npy` can convert a file: float, double, and integers of 8 to 64
-/// bits.
+/// The element types that `read_npy` can return: float, double, and integers of 8 to 64 bits.
 template <class T>
 concept npy_element = std::same_as<T, float> || std::same_as<T, double> ||
     (std::integral<T> && !std::same_as<T, bool>);
@@ -94,7 +93,8 @@ class npy_reader {
   // The header is a dictionary with padding; version 1.0 allows at most this many bytes.
   static constexpr std::size_t max_header = 0xFFFF;
 
-  /// Reads element type, order and shape. The stream is then at the first element.
+  /// Reads the header: the element type, the order of the axes and the shape. Afterwards, the
+  /// stream is at the first element.
   void read_header() {
     // Bytes: the magic, the version, the header's length in 2 bytes or, since version 2.0, in 4.
     std::string start(10, '\0');
@@ -132,8 +132,8 @@ class npy_reader {
     }
   }
 
-  /// Parses a header, a Python dictionary with element type, order and shape. Returns false for any
-  /// other text.
+  /// Parses a header, which is a Python dictionary with the element type, the order of the axes and
+  /// the shape. Returns false for any other text.
   [[nodiscard]] bool parse(std::string_view left) {
     const auto pass = [&](std::string_view part) {
       left.remove_prefix(std::min(left.find_first_not_of(" \n"), left.size()));
@@ -213,14 +213,14 @@ class npy_reader {
     while (!pass(")")) {
       constexpr std::ptrdiff_t most_digits = 18;
       std::uint64_t extent = 0;
-      // Not with a stream, which would depend on the program's locale.
+      // Not with a stream, because its result would depend on the program's locale.
       const auto [end, failure] = std::from_chars(left.data(), left.data() + left.size(), extent);
       if (!comma || failure != std::errc() || end - left.data() > most_digits) {
         return false;
       }
       left.remove_prefix(static_cast<std::size_t>(end - left.data()));
       shape_.push_back(extent);
-      pass("L");  // as Python 2 wrote them
+      pass("L");  // Python 2 wrote extents such as 5L
       comma = pass(",");
     }
     shape_text_ = from.substr(0, from.size() - left.size() - 1);
@@ -228,7 +228,7 @@ class npy_reader {
   }
 
   /// Throws `data_error` unless the rest of the file has exactly as many elements as the shape.
-  /// Divides instead of multiplying the extents, whose product could overflow.
+  /// Divides by the extents instead of multiplying them, because their product could overflow.
   void require_size(std::size_t element) {
     const std::streamoff first = in_.tellg();
     in_.seekg(0, std::ios::end);
@@ -311,16 +311,18 @@ class npy_reader {
 
 /// Reads an array from a NumPy file (`.npy`), as `numpy.save` writes it.
 ///
-/// The elements become floats, or the type given: `read_npy<double>(path)`. The file may hold
-/// floating-point numbers of 16 to 64 bits, integers of 8 to 64 bits, or booleans. Both byte orders
-/// are supported, row-major and column-major arrays, and the versions 1.0 to 3.0 of the format.
+/// The elements are converted to float, or to the type that you name, as in
+/// `read_npy<double>(path)`. The file may hold floating-point numbers of 16 to 64 bits, integers of
+/// 8 to 64 bits, or booleans. The function supports both byte orders, row-major and column-major
+/// arrays, and the versions 1.0 to 3.0 of the format.
 ///
-/// Doubles read as floats are rounded. All other conversions are exact or an error. Examples of
-/// errors are the integer 2^24 + 1 read as a float, a fraction read as an integer, and 1e300 read
-/// as a float.
+/// Doubles are rounded to the nearest float. All other conversions must be exact; otherwise they
+/// are an error. Errors are, for instance, the integer 2^24 + 1 read as a float, a fraction read as
+/// an integer, and a double outside the range of float, such as 1e300, read as a float.
 ///
-/// Throws `data_error`, with the name of the file, if the file cannot be opened, is in another
-/// format, damaged or truncated. Throws `data_error`, too, if the type cannot represent an element.
+/// Throws `data_error`, with the name of the file, if the file cannot be opened, has another
+/// format, or is damaged or truncated. Throws `data_error`, too, if the type cannot represent an
+/// element.
 template <npy_element T = float>
 [[nodiscard]] xt::xarray<T> read_npy(const std::filesystem::path& path) {
   detail::require_no_folder(path);

@@ -24,8 +24,8 @@ namespace glia {
 
 /// Options of `read_npz`.
 struct npz_options {
-  /// The largest total size of the unpacked arrays, in bytes; 4 GiB by default. A larger file is
-  /// refused before memory is allocated.
+  /// The largest total size of the unpacked arrays, in bytes; 4 GiB by default. For a larger total,
+  /// `read_npz` throws before it allocates memory.
   std::size_t max_bytes = std::size_t{1} << 32;
 };
 
@@ -88,14 +88,15 @@ struct npz_entry {
 }  // namespace detail
 
 /// Reads all arrays of a NumPy archive (`.npz`), as `numpy.savez` and `numpy.savez_compressed`
-/// write it, and returns them by name.
+/// write it. Returns a map from their names to the arrays.
 ///
-/// The elements become floats, or the type given: `read_npz<double>(path)`. The conversions are
-/// those of `read_npy`. An array that cannot be converted is kept out of the map; only `at` with
-/// its name throws an error. Needs the library libzip: link `glia::npz`.
+/// The elements are converted to float, or to the type that you name, as in
+/// `read_npz<double>(path)`, by the rules of `read_npy`. An array that cannot be converted is not
+/// in the map; `at` with its name throws an error with the reason. Needs the library libzip: link
+/// `glia::npz`.
 ///
-/// Throws `data_error`, with file and array, if the file cannot be opened, is in another format,
-/// damaged, truncated or larger than allowed.
+/// Throws `data_error` if the file cannot be opened, has another format, or is damaged, truncated
+/// or larger than allowed. The message names the file and the array.
 template <npy_element T = float>
 [[nodiscard]] basic_tensor_map<T> read_npz(const std::filesystem::path& path,
                                            const npz_options& options = {}) {

@@ -18,11 +18,11 @@ namespace glia {
 /// The order of a tensor's axes in a file. In glia, convolution kernels are HWIO (height, width,
 /// inputs, outputs) and dense kernels are IO.
 enum class tensor_layout : std::uint8_t {
-  as_is,  ///< Order of glia, and of Keras except for depthwise kernels.
+  as_is,  ///< The same order as in glia. Keras has it, too, except for depthwise kernels.
   oihw,   ///< Convolution kernels (outputs, inputs, height, width) of PyTorch and ONNX.
   oi,     ///< Dense kernels (outputs, inputs) of PyTorch and ONNX.
-  /// Dense kernels (outputs, inputs) of PyTorch and ONNX after a flatten of channels-first images.
-  /// The inputs are ordered by channel, row and column.
+  /// Dense kernels (outputs, inputs) of PyTorch and ONNX that follow a flatten of channels-first
+  /// images. Their inputs are ordered by channel, row and column.
   o_chw,
   hwim,  ///< Depthwise kernels (height, width, inputs, multiplier) of Keras.
 };
@@ -78,7 +78,7 @@ namespace detail {
   return x;
 }
 
-/// Returns at most five of the names, and the number of the others, for a message.
+/// Returns at most five of the names, and the number of the others, for an error message.
 [[nodiscard]] inline std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t most = 5;
   std::string result;
@@ -91,11 +91,11 @@ namespace detail {
 }  // namespace detail
 
 /// Sets a model's parameters to tensors of a file. `names` maps the names of the tensors to the
-/// parameters of the model. Parameters that it does not list keep their values.
+/// parameters of the model. Parameters that `names` does not list keep their values.
 ///
-/// Everything is checked before any parameter changes. One mistake cannot be detected: a dense
-/// kernel after a flatten of images has the same shape in either order of its inputs. For a file of
-/// PyTorch, its layout is `o_chw`, not `oi`.
+/// Everything is checked before any parameter changes. One mistake cannot be detected, because the
+/// shapes agree: the layout `oi` for a dense kernel that follows a flatten of images. In a file of
+/// PyTorch, such a kernel has the layout `o_chw`.
 ///
 ///     glia::load_parameters(net, glia::read_safetensors("net.safetensors"),
 ///                           glia::same_names(net));
@@ -162,8 +162,8 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
   }
 }
 
-/// Returns copies of all parameters of a model by name, for instance for `write_safetensors`. A
-/// training that runs at the same time cannot change the copies.
+/// Returns copies of all parameters of a model by name, for instance for `write_safetensors`. The
+/// copies stay unchanged even if a training runs at the same time.
 template <class Model>
 [[nodiscard]] tensor_map parameters_of(const Model& net) {
   tensor_map result;
@@ -176,7 +176,7 @@ template <class Model>
 }
 
 /// Returns the name map for a file whose tensors have the same names as the model's parameters,
-/// such as a file that was written from `parameters_of`.
+/// such as a file to which the result of `parameters_of` was written.
 template <class Model>
 [[nodiscard]] name_map same_names(const Model& net) {
   name_map result;

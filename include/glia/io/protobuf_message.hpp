@@ -15,7 +15,7 @@ namespace glia::detail {
 enum class protobuf_kind : std::uint8_t {
   integer = 0,      ///< A varint.
   eight_bytes = 1,  ///< A double, or an integer of 64 bits.
-  bytes = 2,        ///< Length and bytes: a text, a message or a packed list of numbers.
+  bytes = 2,        ///< A length and as many bytes: a text, a message or a packed list of numbers.
   four_bytes = 5,   ///< A float, or an integer of 32 bits.
 };
 

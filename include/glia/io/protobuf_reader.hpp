@@ -12,13 +12,14 @@
 namespace glia::detail {
 
 /// Reads a protocol buffers message field by field (protobuf.dev, "Encoding"). Fields whose value
-/// is not read are skipped. Groups, which proto3 does not have, are an error; without them,
-/// messages cannot be nested without limit.
+/// is not read are skipped. Groups, a kind of nested message that proto3 does not have, are an
+/// error; skipping them would need recursion of unlimited depth.
 ///
 /// Throws `data_error`, with the position of the byte, if the message is truncated or invalid.
 class protobuf_reader {
  public:
-  /// `what` names the message in error messages; `at` is its position in the outermost message.
+  /// `what` is the name of the message for errors; `at` is the position of its first byte in the
+  /// outermost message.
   protobuf_reader(std::string_view bytes, std::string_view what, std::size_t at = 0)
       : left_(bytes), what_(what), at_(at) {}
 

@@ -19,8 +19,8 @@ namespace glia::detail {
 inline constexpr std::size_t record_check_bytes = 4;
 inline constexpr std::size_t record_head_bytes = sizeof(std::uint64_t) + record_check_bytes;
 
-/// Returns TFRecord's masked CRC32C: rotated and offset, so that checksumming data which itself
-/// contains checksums stays safe.
+/// Returns TFRecord's masked CRC32C: the checksum is rotated, and a constant is added. Without this
+/// mask, the checksum of data that contain checksums themselves would be unreliable.
 [[nodiscard]] inline std::uint32_t record_check(std::string_view bytes) {
   const std::uint32_t sum = crc32c(bytes);
   return ((sum >> 15U) | (sum << 17U)) + 0xA282EAD8U;
@@ -46,8 +46,8 @@ inline constexpr std::size_t record_head_bytes = sizeof(std::uint64_t) + record_
   return record_head(bytes.size()).append(bytes).append(record_tail(bytes));
 }
 
-/// The name of a record in error messages: its number in the file and its first byte, both counted
-/// from 0.
+/// The name of a record in error messages: its number in the file and the position of its first
+/// byte, both counted from 0.
 struct record_name {
   std::string_view file;
   std::uint64_t number = 0;

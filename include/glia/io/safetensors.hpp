@@ -23,7 +23,7 @@ namespace glia {
 /// The contents of a safetensors file: its tensors and its metadata.
 struct safetensors_content {
   std::vector<named_tensor> tensors;            ///< Tensors of floats or doubles.
-  std::map<std::string, std::string> metadata;  ///< Texts by name, the format's `__metadata__`.
+  std::map<std::string, std::string> metadata;  ///< Texts by name: `__metadata__` of the header.
 };
 
 namespace detail {
@@ -82,14 +82,14 @@ class safetensors_writer {
 /// Reads all tensors of a safetensors file as floats.
 ///
 /// Tensors may hold floating-point numbers of 8 to 64 bits, integers and booleans. Doubles are
-/// rounded to the nearest float. Tensors of other dtypes, such as complex numbers, are kept out of
-/// the map. The same applies to a tensor with a number that a float cannot hold, such as 2^24 + 1
-/// or 1e300. Only `at` with the name of such a tensor throws an error. Needs the library
+/// rounded to the nearest float. Two sorts of tensors are not in the map: tensors of other dtypes,
+/// such as complex numbers, and tensors with a number that a float cannot hold, such as 2^24 + 1 or
+/// 1e300. `at` with the name of such a tensor throws an error with the reason. Needs the library
 /// nlohmann-json: link `glia::safetensors`.
 ///
-/// Throws `data_error`, with file and tensor, if the file cannot be opened, is in another format,
-/// damaged or truncated, or violates the format: if a name occurs twice, if tensors overlap, or if
-/// bytes belong to no tensor.
+/// Throws `data_error` if the file cannot be opened, has another format, or is damaged or
+/// truncated. Throws `data_error`, too, if a name occurs twice, if tensors overlap, or if bytes
+/// belong to no tensor, because the format forbids it. The message names the file and the tensor.
 [[nodiscard]] inline tensor_map read_safetensors(const std::filesystem::path& path) {
   return detail::safetensors_reader(path).read();
 }

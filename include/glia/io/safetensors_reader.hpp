@@ -27,16 +27,17 @@
 #include "glia/io/tensor_map.hpp"
 
 // The safetensors format: 8 bytes with the length of the header, little-endian; the header, a JSON
-// object with dtype, shape and position of each tensor; the elements in row-major order. The limits
-// that are checked here are those of the specification, github.com/huggingface/safetensors.
+// object with dtype, shape and position of each tensor; the elements in row-major order. The code
+// below checks the limits of the specification, github.com/huggingface/safetensors.
 
 namespace glia::detail {
 
 static_assert(std::endian::native == std::endian::little,
               "glia reads binary files on little-endian processors only");
 
-/// Parses a header. The result is a discarded value if the header is not valid JSON. A name that
-/// occurs twice in one object, of which the parser would keep only the last, goes to `repeated`.
+/// Parses a header. The result is a discarded value if the header is not valid JSON. If a name
+/// occurs twice in one object, it is stored in `repeated`, because the parser keeps only the last
+/// value.
 [[nodiscard]] inline nlohmann::json parse_header(const std::string& text,
                                                  std::optional<std::string>& repeated) {
   // The names of the tensors are at depth 1, the properties of a tensor at depth 2.
@@ -65,7 +66,8 @@ struct element_kind {
                const std::string& dtype) = nullptr;
 };
 
-/// Converts elements that are stored as T to floats; `number(stored)` returns the value of one.
+/// Converts elements that are stored as T to floats; `number(stored)` returns the value of one
+/// element.
 template <class T, auto number>
 void read_elements(const char* bytes, float* to, std::size_t count, const std::string& where,
                    const std::string& dtype) {
@@ -216,7 +218,7 @@ class safetensors_reader {
  private:
   static constexpr std::uint64_t max_header = 100'000'000;
 
-  /// The position of a tensor, in bytes after the header.
+  /// A tensor's entry in the header. Its data are the bytes [first, end) after the header.
   struct place {
     std::string name;
     element_kind kind{};
@@ -244,8 +246,8 @@ class safetensors_reader {
     } catch (const nlohmann::json::exception& e) {
       throw data_error(text(where, ": expected dtype, shape and data_offsets (", e.what(), ")"));
     }
-    // Divides instead of multiplying the extents, whose product could overflow. Elements of an
-    // unsupported dtype may have any size.
+    // Divides by the extents instead of multiplying them, because their product could overflow.
+    // Elements of an unsupported dtype may have any size.
     const auto& [ignored, kind, extents, first, end] = result;
     const std::size_t size = std::max<std::size_t>(kind.size, 1);
     std::uint64_t left = (end - first) / size;

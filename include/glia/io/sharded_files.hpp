@@ -15,7 +15,7 @@ namespace glia {
 
 namespace detail {
 
-/// Returns n for a name that ends in -of-n, without its suffix, and 0 for other names.
+/// Returns n if a name (without its suffix) ends in -of-n, and 0 for other names.
 [[nodiscard]] inline std::size_t announced_shards(std::string_view name) {
   const std::size_t at = name.rfind("-of-");
   std::size_t count = 0;
@@ -29,15 +29,15 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the files of a data set that is divided into several files, sorted by name: all files
-/// whose paths begin with `beginning` and end with `suffix`.
+/// Returns the files of a data set that is divided into several files: all files whose paths begin
+/// with `beginning` and end with `suffix`, sorted by name.
 ///
 ///     glia::sharded_files("flowers/train")   // flowers/train-00000-of-00004.tfrecord, ...
 ///     glia::sharded_files("flowers/", ".tfrec")   // flowers/flowers00-230.tfrec, ...
 ///
 /// Throws `data_error`, with the name of the folder, if there are no such files or the folder
-/// cannot be read. Also throws if a name ends in -of-n and the number of files is not n, because
-/// some files are missing or two data sets are mixed.
+/// cannot be read. Also throws if a name ends in -of-n and the number of files is not n: then some
+/// files are missing, or two data sets are mixed.
 [[nodiscard]] inline std::vector<std::filesystem::path> sharded_files(
     const std::filesystem::path& beginning, std::string_view suffix = ".tfrecord") {
   const std::filesystem::path folder = beginning.has_parent_path() ? beginning.parent_path() : ".";

@@ -12,8 +12,8 @@ namespace glia {
 /// A map from names to the tensors of a file, derived from `std::map`.
 ///
 /// A file may hold tensors that cannot be converted to the element type T, such as complex numbers
-/// or integers that would lose digits. These are kept out of the map, so that the others can be
-/// used. `at` with the name of such a tensor throws an error with the reason.
+/// or integers that would lose digits. These tensors are not in the map, so that the other tensors
+/// can be used. `at` with the name of such a tensor throws an error with the reason.
 template <class T>
 class basic_tensor_map : public std::map<std::string, xt::xarray<T>> {
   using map = std::map<std::string, xt::xarray<T>>;
@@ -56,7 +56,7 @@ class basic_tensor_map : public std::map<std::string, xt::xarray<T>> {
   std::map<std::string, std::string> unreadable_;
 };
 
-/// A map from names to tensors of floats, as the readers of weight files return it.
+/// A map from names to tensors of floats. The functions that read weight files return it.
 using tensor_map = basic_tensor_map<float>;
 
 }  // namespace glia

@@ -78,9 +78,9 @@ class tfrecord_writer {
 
 /// Options of `tfrecord_reader`.
 struct tfrecord_options {
-  /// The largest record in bytes, for compressed files and pipes; 1 GiB by default. A larger record
-  /// is refused before memory is allocated. Uncompressed files need no limit: a record cannot be
-  /// larger than the rest of the file.
+  /// The largest record in bytes, for compressed files and pipes; 1 GiB by default. For a larger
+  /// record, the reader throws before it allocates memory. Uncompressed files need no limit: a
+  /// record cannot be larger than the rest of the file.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 
@@ -96,9 +96,10 @@ struct tfrecord_options {
 /// looks like a complete file with fewer records. If that matters, compare the number of records
 /// with the expected one.
 ///
-/// Throws `data_error` if the file is empty or cannot be opened, is a folder, or if a record is
-/// damaged, truncated or larger than allowed. The message has the file, the number of the record
-/// and its first byte in the uncompressed data. After an error, `next` throws the same error again.
+/// Throws `data_error` if the file is empty, is a folder or cannot be opened, or if a record is
+/// damaged, truncated or larger than allowed. The message names the file, the number of the record
+/// and the position of its first byte in the uncompressed data. After an error, `next` throws the
+/// same error again.
 template <file_reader Reader = plain_files>
 class tfrecord_reader {
  public:

@@ -21,24 +21,24 @@ namespace glia {
 
 /// Options of `tfrecord_index`.
 struct tfrecord_index_options {
-  /// Whether the records of the files alternate: the first record of each file, then the second of
-  /// each, and so on. If false, the files follow one after the other.
+  /// Whether the records of the files alternate: the first record of each file, then the second
+  /// record of each file, and so on. If false, the files follow one after the other.
   bool interleaved = false;
 };
 
 /// Gives random access to the records of TFRecord files.
 ///
 /// The constructor finds the positions of all records from their lengths, without reading their
-/// contents. Each record takes 32 bytes in memory. Several threads may call `read` at the same
-/// time. Compressed files have no random access; read them with `tfrecord_stream`.
+/// contents. The index takes 32 bytes of memory for each record. Several threads may call `read` at
+/// the same time. Compressed files have no random access; read them with `tfrecord_stream`.
 ///
 ///     const glia::tfrecord_index records(glia::sharded_files("flowers/train"));
 ///     const glia::tf_example e = glia::decode_example(records.read(7));
 ///
 /// The constructor throws `value_error` if the list of files is empty. It throws `data_error` if a
 /// file is missing, empty, truncated, compressed or a folder, or if the length of a record is
-/// damaged. `read` throws `data_error` if the record is damaged or has changed. The messages have
-/// the file and the record's number and first byte.
+/// damaged. `read` throws `data_error` if the record is damaged or has changed. The messages name
+/// the file, the number of the record and the position of its first byte.
 class tfrecord_index {
  public:
   explicit tfrecord_index(std::vector<std::filesystem::path> files,
@@ -61,8 +61,8 @@ class tfrecord_index {
   /// The files.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
 
-  /// Returns the name of record `i` for error messages: its file, its number in the file and its
-  /// first byte.
+  /// Returns the name of record `i` for error messages: its file, its number in the file and the
+  /// position of its first byte.
   [[nodiscard]] std::string name(std::size_t i) const {
     const place& p = places_[i];
     return text(detail::record_name{files_[p.file].native(), p.number, p.at});

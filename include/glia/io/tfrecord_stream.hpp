@@ -19,7 +19,7 @@ namespace glia {
 /// Options of `tfrecord_stream`.
 struct tfrecord_stream_options {
   std::size_t interleave = 1;      ///< Number of files read in turn, one record each; at least 1.
-  std::size_t shuffle_buffer = 1;  ///< Size of the shuffle buffer, in records; 1: no shuffling.
+  std::size_t shuffle_buffer = 1;  ///< Number of records that wait to be drawn; 1: no shuffling.
   std::uint64_t seed = 1;          ///< Seed of the shuffling.
   tfrecord_options records{};      ///< Options of the reader of each file.
 };
@@ -37,12 +37,12 @@ struct tfrecord_stream_options {
 ///
 /// The first `interleave` files are read in turn, one record each. When a file ends, the next file
 /// takes its place in the following round. This is the order of `interleave` in tf.data with
-/// `block_length` 1. `next` draws at random from the next `shuffle_buffer` records. The order
-/// depends only on the files and the options. For another epoch, make another stream with another
-/// seed.
+/// `block_length` 1. `next` draws a record at random from a buffer of `shuffle_buffer` records,
+/// which is refilled in this order. The order of the drawn records depends only on the files and
+/// the options. For another epoch, make another stream with another seed.
 ///
-/// Throws `value_error` if the list of files is empty or an option is below 1. `next` throws
-/// `data_error` as `tfrecord_reader` does when it opens or reads a file.
+/// Throws `value_error` if the list of files is empty or an option is below 1. `next` opens and
+/// reads the files, and throws `data_error` as `tfrecord_reader` does.
 template <file_reader Reader = plain_files>
 class tfrecord_stream {
  public:
@@ -83,7 +83,7 @@ class tfrecord_stream {
   // Different from the random streams of trainers, splits and augmentation.
   static constexpr std::uint32_t drawing_stream = 0xFFFFFFFC;
 
-  /// Reads the next record of the files, which take turns.
+  /// Reads the next record, from the open files in turn.
   [[nodiscard]] std::optional<std::string> read() {
     for (std::size_t idle = 0; idle < open_.size(); turn_ = (turn_ + 1) % open_.size()) {
       std::optional<tfrecord_reader<Reader>>& file = open_[turn_];
