@@ -17,7 +17,8 @@ namespace glia {
 
 namespace detail {
 
-/// Returns the shape of one sample of an array (N, ...). A moved-from array has no axes.
+/// Returns the shape of one sample of an array (N, ...), which has no axes if the array was moved
+/// from.
 [[nodiscard]] inline shape sample_shape_of(const xt::xarray<float>& samples) {
   return sample_of(shape(samples.shape().begin(), samples.shape().end()));
 }
@@ -89,10 +90,10 @@ class labeled_arrays {
 /// A data set of samples with target values, made of two xtensor arrays.
 ///
 /// `inputs` has the shape (N, ...) and `targets` the shape (N, ...), one row for each of the N
-/// samples. The targets are the values that the model's output is compared with: numbers of a
-/// regression, one-hot rows, images, or a class index for each step of a sequence (N, T). Use
-/// `labeled_arrays` for one class index per sample. The data set keeps its own copy of the arrays;
-/// `std::move` them to avoid copying them.
+/// samples. The targets are the values with which the loss compares the model's output: real
+/// numbers of a regression, one-hot rows, images, or a class index for each step of a sequence
+/// (N, T). Use `labeled_arrays` for one class index per sample. The data set keeps its own copy of
+/// the arrays; `std::move` them to avoid copying them.
 ///
 /// Throws `shape_error` if the numbers of samples differ.
 class target_arrays {

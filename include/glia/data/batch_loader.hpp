@@ -17,13 +17,13 @@
 namespace glia {
 
 /// Prepares batches on a background thread: while the caller works with one batch, the loader reads
-/// the next one. It reuses the memory of two batches.
+/// the next one. All batches share the memory of two.
 ///
 /// The data set must outlive the loader, and the order passed to `start` must live until the end of
 /// the epoch. `next` rethrows exceptions of the data set.
 class batch_loader {
  public:
-  /// With `share`, the loader reads only this rank's part of each batch, which may be empty.
+  /// With `share`, the loader reads only this rank's samples of each batch. There may be none.
   batch_loader(const dataset_view& data, std::size_t batch_size, const piece_share& share = {})
       : data_(data), batch_size_(batch_size), share_(share), thread_([this] { work(); }) {}
 
@@ -39,10 +39,11 @@ class batch_loader {
     thread_.join();
   }
 
-  /// Begins an epoch: the samples are read in this order. The last batch may be smaller.
+  /// Begins an epoch, in which the samples are read in this order. The last batch may be smaller.
   void start(std::span<const std::uint32_t> order, std::size_t epoch = 0) {
     std::unique_lock lock(mutex_);
-    // The thread may still read a batch of an unfinished epoch, whose order must live until then.
+    // If the last epoch was not finished, the thread may still be reading one of its batches. Wait,
+    // because the old order must live until then.
     order_ = {};
     changed_.wait(lock, [&] { return !gathering_; });
     order_ = order;

@@ -12,8 +12,8 @@
 
 namespace glia::detail {
 
-/// Checks the rows that a user's data set writes: finds elements that were not written, and values
-/// written beyond the last row. Without the check, training would silently use stale memory.
+/// Checks that a user's data set writes every element of each row, and no values beyond the last
+/// row. Without the check, training would silently use old values in the memory.
 class checked_rows {
  public:
   /// Resizes `values` to one row of `size` elements for each sample, plus a margin, and fills it
@@ -28,7 +28,7 @@ class checked_rows {
   [[nodiscard]] std::span<float> rows() { return std::span(values_).first(used_); }
 
   /// Throws `data_error` if an element is missing or if values were written beyond the last row.
-  /// `what` names the contents of the rows in messages. Removes the margin.
+  /// Removes the margin. `what` names the contents of the rows in the message.
   void check(std::span<const std::uint32_t> samples, std::string_view what) {
     const bool beyond = std::any_of(values_.begin() + static_cast<std::ptrdiff_t>(used_),
                                     values_.end(), [](float v) { return !is_mark(v); });

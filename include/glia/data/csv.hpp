@@ -168,8 +168,8 @@ class csv_parser {
     return nullptr;
   }
 
-  /// Reads a number into `value`. Returns an empty text, or the end of the error message for a cell
-  /// that is not an accepted number.
+  /// Reads a number into `value`. Returns an empty text if the number is accepted, and otherwise
+  /// the end of the error message.
   [[nodiscard]] std::string wrong_number(std::string_view cell, float& value) const {
     const auto got = [&](const std::string& why) { return text("'", shown_cell(cell), "'", why); };
     switch (number_in(cell, value)) {
@@ -206,7 +206,8 @@ class csv_parser {
     table_.texts[index].classes.push_back(at->second);
   }
 
-  /// Renumbers the classes, which are numbered by first appearance, in the order of their names.
+  /// Renumbers the classes in the order of their names. Until now, a class has the index of its
+  /// first appearance.
   void sort_classes() {
     for (std::size_t i = 0; i < known_.size(); ++i) {
       std::vector<std::int32_t> sorted(known_[i].size());
@@ -226,7 +227,7 @@ class csv_parser {
   csv_cells cells_;
   csv_contents table_;
   std::vector<std::map<std::string, std::int32_t, std::less<>>> known_;  // for each text column
-  std::size_t row_ = 0;  // the line in which the current row begins
+  std::size_t row_ = 0;  // number of the line in which the current row begins
   std::string problem_;
 };
 
@@ -235,9 +236,9 @@ class csv_parser {
 /// Reads a table from a CSV file.
 ///
 /// The format is RFC 4180 in UTF-8: cells may be quoted, and lines end in LF or CR LF. Other
-/// delimiters, such as semicolons and tabs, are set in the options. Cells hold numbers, except
-/// those of the columns in `text_columns`. A number becomes the nearest float, and spaces around it
-/// are ignored; text is taken unchanged. A number too small for a float becomes 0; a number too
+/// delimiters, such as semicolons and tabs, are set in the options. Cells hold numbers, except in
+/// the columns that `text_columns` lists. A number becomes the nearest float, and spaces around it
+/// are ignored; text is read unchanged. A number too small for a float becomes 0; a number too
 /// large for a float is an error. An integer that a float cannot hold exactly is an error unless
 /// `round_integers` is set. Unlike in pandas, a text column becomes class indices: its distinct
 /// texts in sorted order are the classes.

@@ -63,8 +63,8 @@ class csv_cells {
     return cell;
   }
 
-  /// Reads the next cell if it is a number with at most seven digits, much faster than `next`.
-  /// Returns false for any other cell, which stays the next one.
+  /// Reads the next cell, much faster than `next`, if it is a number with at most seven digits.
+  /// Otherwise returns false and does not move to the cell after it.
   [[nodiscard]] bool next_short_number(float& value) {
     // A float holds whole numbers of seven digits and powers of ten up to 1e7 exactly, so that
     // their quotient is the nearest float (Clinger, PLDI 1990).
@@ -149,11 +149,11 @@ class csv_cells {
              : cell.substr(first, cell.find_last_not_of(" \t") - first + 1);
 }
 
-/// The kind of text found in a cell of a number column.
+/// The result of reading a cell as a number.
 enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_number };
 
-/// Returns whether the absolute value of a decimal number is below 1, from its digits and exponent.
-/// It tells tiny from huge numbers outside the range of double.
+/// Returns whether the absolute value of a decimal number is below 1, judged by its digits and
+/// exponent. For numbers outside the range of double, this distinguishes tiny from huge ones.
 [[nodiscard]] inline bool is_below_one(std::string_view number) {
   const std::size_t e = std::min(number.find_first_of("eE"), number.size());
   const std::string_view digits = number.substr(0, e);
@@ -175,14 +175,15 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
   return power < -before_point;
 }
 
-/// Returns whether a number is an integer, written with all digits, that a float cannot hold.
+/// Returns whether a number is an integer that a float cannot hold exactly. Numbers with an
+/// exponent do not count as integers.
 [[nodiscard]] inline bool is_rounded_integer(std::string_view number, float nearest) {
   if (!number.empty() && number[0] == '-') {
     number.remove_prefix(1);
   }
   const std::size_t digits = std::min(number.find_first_not_of("0123456789"), number.size());
-  // 123.0 counts as an integer: some programs write integers in this form if a column has missing
-  // values.
+  // 123.0 counts as an integer, because some programs write integers in this way if a column has
+  // missing values.
   const bool whole = digits == number.size() ||
                      (number[digits] == '.' &&
                       number.find_first_not_of('0', digits + 1) == std::string_view::npos);
@@ -225,8 +226,8 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
   return is_rounded_integer(cell, value) ? cell_kind::rounded_integer : cell_kind::number;
 }
 
-/// Returns advice about a cell that is not a number, as the end of an error message. Empty if the
-/// cause is unknown.
+/// Returns advice about a cell that is not a number, as the end of an error message. The advice is
+/// empty if the cause is unknown.
 [[nodiscard]] inline std::string advice_for(std::string_view cell, char delimiter) {
   cell = trimmed(cell);
   const auto holds = [&](char c) {

@@ -17,14 +17,14 @@ namespace glia {
 
 /// The columns of a table that a model receives as inputs.
 struct csv_selection {
-  /// Names of the input columns, in the order of the model's inputs. If empty, all columns except
-  /// those of labels or targets.
+  /// Names of the input columns, in the order of the model's inputs. If empty, the inputs are all
+  /// columns except the columns of labels or targets.
   std::vector<std::string> inputs = {};
 };
 
 namespace detail {
 
-/// A column of text as class indices. The classes are the distinct texts in sorted order.
+/// A column of text, stored as class indices. The classes are the distinct texts in sorted order.
 struct csv_text {
   std::vector<std::string> class_names;
   std::vector<std::int32_t> classes;  // (N)
@@ -66,8 +66,9 @@ struct csv_contents {
 
 /// A table of N rows with columns of numbers and of text, as returned by `read_csv`.
 ///
-/// In a column of text, each distinct text is a class. The classes are numbered from 0 in sorted
-/// order of the texts. Members that return numbers return these class indices for text.
+/// In a column of text, each distinct text is a class. The classes are numbered from 0 in the
+/// sorted order of the texts. For such a column, members that return numbers return these class
+/// indices.
 ///
 /// All members that take a column's name throw `data_error`, with the name of the file, if the
 /// table has no such column.
@@ -105,28 +106,28 @@ class csv_table {
     return contents_.texts[place.index].class_names;
   }
 
-  /// Returns a data set whose labels are one column of the table. The inputs (N, columns) are all
-  /// other columns, or those in `selection`. The label column holds text, or whole numbers from 0
-  /// to 16777216.
+  /// Returns a data set with one column of the table as labels. The inputs (N, columns) are the
+  /// columns in `selection` or, by default, all other columns. The label column holds text, or
+  /// whole numbers from 0 to 16777216.
   ///
   ///     table.with_labels("species", {.inputs = {"width", "length"}})
   ///
-  /// Throws `data_error`, with column and row, if a number is not a class index. Throws
-  /// `value_error` if the label column is also an input, or if there are no input columns. A text
-  /// column is only an input if `selection` lists it; without `selection`, other text columns are
-  /// an error, too.
+  /// Throws `data_error`, with column and row, if a number in the label column is not a class
+  /// index. Throws `value_error` if the label column is also an input, or if there are no input
+  /// columns. Without `selection`, it also throws `value_error` if one of the other columns holds
+  /// text. To use a text column as an input, list it in `selection`.
   [[nodiscard]] labeled_arrays with_labels(std::string_view label,
                                            const csv_selection& selection = {}) const {
     const std::size_t column = contents_.find(label);
     return {inputs("with_labels", {column}, selection), classes(column)};
   }
 
-  /// Returns a data set whose targets (N, number of names) are columns of the table. The inputs
-  /// (N, columns) are all other columns, or those in `selection`.
+  /// Returns a data set with the named columns as targets (N, number of names). The inputs
+  /// (N, columns) are the columns in `selection` or, by default, all other columns.
   ///
   /// Throws `value_error` if `targets` is empty, if one of its columns is also an input, or if
-  /// there are no input columns. A text column is only an input if `selection` lists it; without
-  /// `selection`, other text columns are an error, too.
+  /// there are no input columns. Without `selection`, it also throws `value_error` if one of the
+  /// other columns holds text. To use a text column as an input, list it in `selection`.
   [[nodiscard]] target_arrays with_targets(const std::vector<std::string>& targets,
                                            const csv_selection& selection = {}) const {
     const std::vector<std::size_t> columns = places_of(targets);
@@ -201,7 +202,7 @@ class csv_table {
     const xt::xarray<float> numbers = this->column(names()[column]);
     for (std::size_t n = 0; n < rows(); ++n) {
       const float k = numbers.data()[n];
-      constexpr float most = 1 << 24;  // a float holds every whole number up to here
+      constexpr float most = 1 << 24;  // a float holds every whole number up to this one
       require<data_error>(k >= 0 && k <= most && k == std::floor(k), contents_.file, ": column '",
                           names()[column], "', row ", n + 1,
                           ": expected a class index, a whole number from 0 to 16777216, got ", k,

@@ -21,10 +21,10 @@ namespace glia {
 /// - `input_shape()`: the shape of one sample, without the batch axis.
 /// - `input(i, values)`: writes sample `i`, counted from 0, into `values`.
 ///
-/// To train or evaluate with it, add the members of `labeled_dataset` or `target_dataset`. The
-/// members are called from a background thread, one call at a time. `input` and `target` have to
-/// write every element of the span that they receive, and nothing beyond its end; otherwise
-/// `data_error` is thrown.
+/// For training and evaluation, the type also needs the members of `labeled_dataset` or
+/// `target_dataset`. glia calls the members from a background thread, one call at a time. `input`
+/// and `target` must write every element of the span that they receive, and nothing beyond its end;
+/// otherwise glia throws `data_error`.
 template <class D>
 concept dataset = requires(const D& d, std::size_t i, std::span<float> values) {
   { d.size() } -> std::convertible_to<std::size_t>;
@@ -39,7 +39,7 @@ concept labeled_dataset = dataset<D> && requires(const D& d, std::size_t i) {
   { d.label(i) } -> std::convertible_to<std::int32_t>;
 };
 
-/// A data set whose samples have target values, which the model's output is compared with.
+/// A data set whose samples have target values. The loss compares the model's output with them.
 /// `target_shape()` returns the shape of one sample's targets, without the batch axis;
 /// `target(i, values)` writes the targets of sample `i` into `values`.
 template <class D>
@@ -49,9 +49,10 @@ concept target_dataset = dataset<D> &&
   d.target(i, values);
 };
 
-/// A data set for models with several inputs or outputs. Each row of inputs or targets consists of
-/// several named tensors, one after the other. `input_parts()` and `target_parts()` return their
-/// names, shapes and positions. An empty list means that the row is one tensor without a name.
+/// A data set for models with several inputs or outputs. A row of inputs or targets holds several
+/// named tensors of one sample, one after the other. `input_parts()` and `target_parts()` return
+/// the tensors' names, shapes and positions in the row. An empty list means that the row is one
+/// tensor without a name.
 template <class D>
 concept named_dataset = dataset<D> && requires(const D& d) {
   { d.input_parts() } -> std::same_as<const std::vector<row_part>&>;
@@ -60,7 +61,7 @@ concept named_dataset = dataset<D> && requires(const D& d) {
 
 /// A data set that can write a whole batch in one call, for instance because it reads files on
 /// several threads. `inputs(samples, values)` writes the samples with the given indices one after
-/// the other, each as `input` writes it.
+/// the other, with the same values as `input`.
 template <class D>
 concept batched_dataset = dataset<D> &&
     requires(const D& d, std::span<const std::uint32_t> samples, std::span<float> values) {
@@ -69,8 +70,8 @@ concept batched_dataset = dataset<D> &&
 
 /// A data set whose samples may differ between epochs, for instance by random augmentation.
 /// `inputs(samples, values, epoch)` receives the epoch, counted from 0, and always writes the same
-/// values for the same epoch. `varies()` tells whether the samples really differ. If it is false,
-/// results computed from a sample can be cached and reused in later epochs.
+/// values for the same epoch. `varies()` returns whether the samples really differ. If it returns
+/// false, glia may cache results that it computed from a sample, and reuse them in later epochs.
 template <class D>
 concept varying_dataset = batched_dataset<D> &&
     requires(const D& d, std::span<const std::uint32_t> samples, std::span<float> values,
@@ -81,9 +82,9 @@ concept varying_dataset = batched_dataset<D> &&
 
 namespace detail {
 
-/// A data set that is trusted to write each row completely and nothing beyond its end. The data
-/// sets of the library declare this with a static member `writes_whole_rows`. The rows of all other
-/// data sets are checked.
+/// A data set whose rows glia does not check, because it surely writes each row completely and
+/// nothing beyond its end. The library's own data sets declare this with a static member
+/// `writes_whole_rows`. All other data sets are checked.
 template <class D>
 concept writes_whole_rows = requires {
   requires D::writes_whole_rows;
@@ -118,17 +119,17 @@ struct batch {
   std::size_t size = 0;
   shape input_shape;  ///< Shape of the inputs, (N, ...).
   std::vector<float> inputs;
-  std::vector<std::int32_t> labels;  ///< Class indices (N) of a labeled data set, else empty.
-  shape target_shape;          ///< Shape of the targets, (N, ...); no axes if samples have labels.
-  std::vector<float> targets;  ///< Target values of a data set with targets, else empty.
+  std::vector<std::int32_t> labels;  ///< Class indices (N) of a labeled data set; otherwise empty.
+  shape target_shape;  ///< Shape of the targets, (N, ...); has no axes if the samples have labels.
+  std::vector<float> targets;  ///< Target values of a data set with targets; otherwise empty.
 
-  // In distributed training, a batch is this rank's part of a larger one:
+  // In distributed training, a batch holds this rank's samples of a larger batch:
   std::size_t first = 0;  ///< Index of this batch's first sample in the larger batch.
   std::size_t whole = 0;  ///< Number of samples of the larger batch; 0 if this is the whole batch.
 
-  /// The number of samples of the whole batch, over all ranks.
+  /// The number of samples of all ranks in the batch.
   [[nodiscard]] std::size_t whole_size() const noexcept { return whole == 0 ? size : whole; }
-  /// The target values of sample `n`; empty for a labeled data set.
+  /// Returns the target values of sample `n`; empty for a labeled data set.
   [[nodiscard]] std::span<const float> target_of(std::size_t n) const {
     const std::size_t each = targets.size() / size;
     return std::span<const float>(targets).subspan(n * each, each);

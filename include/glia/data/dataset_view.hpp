@@ -15,8 +15,8 @@
 
 namespace glia {
 
-/// A type-erased reference to a data set, which must outlive it. Functions that are compiled once
-/// for all types of data sets take this.
+/// A type-erased reference to a data set, which must outlive it. Functions with a parameter of this
+/// type are compiled only once for all types of data sets.
 class dataset_view {
  public:
   template <class D>
@@ -56,11 +56,12 @@ class dataset_view {
   [[nodiscard]] const std::vector<row_part>* target_parts() const noexcept { return target_parts_; }
   /// Whether a sample may differ between epochs.
   [[nodiscard]] bool varies() const noexcept { return varies_; }
-  /// Whether the inputs are already outputs of a model's frozen layers; see `frozen_outputs`.
+  /// Whether the inputs are stored outputs of a model's frozen layers; see `frozen_outputs`.
   [[nodiscard]] bool behind_frozen_layers() const noexcept { return behind_frozen_layers_; }
 
-  /// Returns a data set with the same targets whose inputs are the outputs of a model's frozen
-  /// layers. `outputs.read(sample, values)` writes those of one sample; `each` is their shape.
+  /// Returns a data set with the same targets, whose inputs are the outputs of a model's frozen
+  /// layers. `outputs.read(sample, values)` writes the output for one sample, which has the shape
+  /// `each`.
   template <class Outputs>
   [[nodiscard]] dataset_view with_frozen_outputs(const Outputs& outputs, const shape& each) const {
     dataset_view result = *this;

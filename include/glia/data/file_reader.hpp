@@ -15,15 +15,15 @@
 namespace glia {
 
 /// A file that is read from beginning to end. `read(buffer)` reads the next bytes into the buffer
-/// and returns their number, which is smaller than the buffer only at the end of the file.
+/// and returns their number. It fills the whole buffer unless the file ends before.
 template <class S>
 concept byte_source = requires(S& s, std::span<std::uint8_t> buffer) {
   { s.read(buffer) } -> std::convertible_to<std::size_t>;
 };
 
-/// A type that opens files, possibly compressed ones. `suffixes()` lists the suffixes that are
-/// appended to a file's name, in the order in which they are tried; `open(path)` returns a
-/// `byte_source`.
+/// A type that opens files, possibly compressed ones. `suffixes()` returns suffixes such as `.gz`:
+/// to find a file, glia appends them to its name and tries them in this order. `open(path)` returns
+/// a `byte_source`.
 template <class R>
 concept file_reader = requires(const R& r, const std::filesystem::path& path) {
   { r.suffixes() } -> std::convertible_to<std::span<const std::string_view>>;

@@ -26,9 +26,9 @@ struct idx_bytes {
 
 /// Options of `read_idx`.
 struct idx_options {
-  /// Largest array that is read, in bytes; 1 GiB by default. The limit protects against compressed
-  /// files that expand without a bound: an array that is larger than this limit and larger than the
-  /// file itself is refused before memory is allocated.
+  /// Largest array that is read, in bytes; 1 GiB by default. It protects against compressed files
+  /// that expand enormously. `read_idx` throws before it allocates memory if the array is larger
+  /// than this limit and also larger than the file.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 
@@ -56,8 +56,8 @@ namespace detail {
 /// Burges, "The MNIST database of handwritten digits". To read files compressed with gzip, pass
 /// `glia::gzip_files{}` as the reader.
 ///
-/// Throws `data_error`, with the name of the file, if the file cannot be read, is in another format
-/// or larger than allowed, or does not have the length that its header declares.
+/// Throws `data_error`, with the name of the file, if the file cannot be read, has another format,
+/// or is larger than allowed, or if its length differs from the one that its header declares.
 template <file_reader Reader = plain_files>
 [[nodiscard]] idx_bytes read_idx(const std::filesystem::path& path, const Reader& reader = {},
                                  const idx_options& options = {}) {
@@ -98,8 +98,8 @@ template <file_reader Reader = plain_files>
   std::error_code unknown;
   const std::uint64_t stored = std::filesystem::file_size(path, unknown);
   const bool allowed = expected <= std::max(options.max_bytes, unknown ? 0 : stored);
-  // If the declared array is too large, only the first MiB is read. If the file ends earlier, its
-  // header is damaged or the file is truncated, and the error reports this instead.
+  // Of an array that is too large, the first MiB is read. If the file ends within it, the header is
+  // damaged or the file is truncated, and the error reports this.
   constexpr std::uint64_t little = 1 << 20;
   const std::uint64_t wanted = allowed ? expected : std::min(expected, little);
   result.values = detail::within_memory(name, [&] {

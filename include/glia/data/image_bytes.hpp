@@ -14,16 +14,16 @@ namespace glia {
 /// A data set of images with class labels that keeps the pixels as bytes. Bytes take a quarter of
 /// the memory of floats.
 ///
-/// Reading an image converts its pixels to floats in [0, 1], pixel / 255. A copy of the data set
-/// copies all pixels; use `std::move` where you can.
+/// Reading an image converts its pixels to floats in [0, 1], pixel / 255. Copying the data set
+/// copies all pixels; use `std::move` to avoid it.
 ///
 /// Throws `data_error` if the numbers of images and labels differ.
 class image_bytes {
  public:
   static constexpr bool writes_whole_rows = true;
 
-  /// Takes the pixels (N, ...), one image of the shape `sample` after the other, and the labels
-  /// (N).
+  /// Takes the pixels (N, ...) of N images of the shape `sample`, one image after the other, and
+  /// their labels (N).
   image_bytes(const shape& sample, std::vector<std::uint8_t> pixels,
               std::vector<std::uint8_t> labels)
       : sample_(sample), pixels_(std::move(pixels)), labels_(std::move(labels)) {
@@ -40,8 +40,9 @@ class image_bytes {
     write_brightness(pixels_.data() + i * values.size(), values.data(), values.size());
   }
 
-  /// Writes several images one after the other. In a shuffled order the images are far apart in
-  /// memory, so each one is prefetched while others are converted: 2.5 times as fast.
+  /// Writes several images one after the other. In a shuffled order, the images are far apart in
+  /// memory. Therefore each image is prefetched while the two images before it are converted, which
+  /// makes this function 2.5 times as fast.
   void inputs(std::span<const std::uint32_t> samples, std::span<float> values) const {
     constexpr std::size_t ahead = 2;
     constexpr std::size_t cache_line = 64;
@@ -49,7 +50,7 @@ class image_bytes {
     for (std::size_t n = 0; n < samples.size(); ++n) {
       if (n + ahead < samples.size()) {
         const std::span<const std::uint8_t> later = pixels(samples[n + ahead]);
-        // Not in a separate function: g++ 12 would remove the calls, because they seem to have no
+        // Not in a separate function, because g++ 12 would remove the calls as if they had no
         // effect.
         for (std::size_t at = 0; at < size; at += cache_line) {
           __builtin_prefetch(later.data() + at);
@@ -73,7 +74,7 @@ class image_bytes {
     return std::move(*this);
   }
 
-  /// Removes all images but the first `count`.
+  /// Removes all images except the first `count`.
   void keep_first(std::size_t count) {
     if (count < labels_.size()) {
       labels_.resize(count);
@@ -82,8 +83,8 @@ class image_bytes {
   }
 
  private:
-  /// Returns pixel / 255, correctly rounded, without a division. The first product is exact, and
-  /// the second is too small for its rounding error to matter.
+  /// Returns pixel / 255, correctly rounded, without a division. The first product is exact. The
+  /// rounding error of the second product is too small to change the result.
   [[nodiscard]] static constexpr float brightness(std::uint8_t pixel) {
     const auto p = static_cast<float>(pixel);
     return p * 0x1.01p-8F + p * 0x1.010102p-24F;  // the factors add up to 1 / 255

@@ -13,7 +13,7 @@
 
 namespace glia {
 
-/// The training and the test set of MNIST or of another collection in its format.
+/// The training set and the test set of MNIST, or of another collection in the same format.
 struct mnist_sets {
   image_bytes train;  ///< Training set; MNIST has 60000 images.
   image_bytes test;   ///< Test set; MNIST has 10000 images.
@@ -21,8 +21,8 @@ struct mnist_sets {
 
 namespace detail {
 
-/// Returns the path of the file with the first of the reader's suffixes that exists. Folders of
-/// that name, which some unpacking programs create, are skipped.
+/// Appends the reader's suffixes to the file's name and returns the first path that exists. Skips
+/// folders, because some unpacking programs create folders with such names.
 template <file_reader Reader>
 [[nodiscard]] std::filesystem::path find_file(const std::filesystem::path& folder,
                                               std::string_view name, const Reader& reader) {
@@ -70,13 +70,13 @@ template <file_reader Reader>
 ///
 /// The folder holds the four files `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`,
 /// `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`. Fashion-MNIST, for instance, has the same
-/// names. The images are kept as bytes of the shape (H, W), (28, 28) for MNIST, and
-/// become floats in [0, 1] when they are read; labels are 0 to 255. To read files compressed with
-/// gzip, pass `glia::gzip_files{}` as the reader.
+/// names. The images have the shape (H, W), for MNIST (28, 28). They are stored as bytes and
+/// converted to floats in [0, 1] when a sample is read. Labels are 0 to 255. To read files
+/// compressed with gzip, pass `glia::gzip_files{}` as the reader.
 ///
-/// Throws `data_error`, with the name of the file, if a file is missing, truncated, in another
-/// format or larger than allowed. Throws `data_error`, too, if the numbers of images and labels
-/// differ, or if training and test images have different sizes.
+/// Throws `data_error`, with the name of the file, if a file is missing, truncated or larger than
+/// allowed, or has another format. Throws `data_error`, too, if the number of images differs from
+/// the number of labels, or if training and test images differ in size.
 template <file_reader Reader = plain_files>
 [[nodiscard]] mnist_sets load_mnist(const std::filesystem::path& folder, const Reader& reader = {},
                                     const idx_options& options = {}) {

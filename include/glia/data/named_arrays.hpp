@@ -16,7 +16,7 @@
 
 namespace glia {
 
-/// An array with a name, one row for each sample.
+/// An array with a name and one row for each sample.
 struct named_array {
   std::string name;          ///< The name of an input or output of the model.
   xt::xarray<float> values;  ///< Values of shape (N, ...).
@@ -24,8 +24,9 @@ struct named_array {
 
 namespace detail {
 
-/// Returns the parts of a row that holds one sample of each array. Throws `shape_error` if an array
-/// does not have `samples` rows, and `value_error` if two arrays have the same name.
+/// Returns the names, shapes and positions of the tensors in a row, which holds one sample of each
+/// array. Throws `shape_error` if an array does not have `samples` rows, and `value_error` if two
+/// arrays have the same name.
 [[nodiscard]] inline std::vector<row_part> parts_of(std::string_view what,
                                                     const std::vector<named_array>& arrays,
                                                     std::size_t samples) {
@@ -58,11 +59,12 @@ inline void write_row(const std::vector<named_array>& arrays, std::size_t sample
 
 }  // namespace detail
 
-/// A data set for models with several inputs or outputs, that is for models that begin with
-/// `inputs` or end in `outputs`.
+/// A data set for models with several inputs or outputs: models that begin with the layer `inputs`
+/// or end with the layer `outputs`.
 ///
 /// It holds one named array (N, ...) for each input and one for each output, in the order of the
-/// model. Class labels are whole numbers (N), or (N, T) for each step of a sequence.
+/// model. Class labels are whole numbers of the shape (N), or (N, T) with a label for each step of
+/// a sequence.
 ///
 ///     const glia::named_arrays data({{"image", images}, {"age", ages}},
 ///                                   {{"digit", labels}, {"slant", slants}});
@@ -107,9 +109,9 @@ static_assert(target_dataset<named_arrays> && named_dataset<named_arrays>);
 /// Joins named arrays (N, ...) into rows (N, I). Each row holds one sample of every array, one
 /// after the other.
 ///
-/// Use it to make the inputs of another data set for a model with several inputs, such as
+/// Use it for a model with several inputs if the data set is not `named_arrays`, as in
 /// `labeled_arrays{rows_of({{"left", left}, {"right", right}}), labels}`. `named_arrays` and
-/// `predict` do it by themselves.
+/// `predict` join the arrays themselves.
 ///
 /// Throws `shape_error` if the numbers of samples differ, and `value_error` if two arrays have the
 /// same name.
@@ -123,11 +125,11 @@ static_assert(target_dataset<named_arrays> && named_dataset<named_arrays>);
   return rows;
 }
 
-/// Extracts one named array (N, ...) from rows (N, I) that `rows_of` joined. `parts` describes the
-/// rows.
+/// Returns one of the arrays (N, ...) that are joined to rows (N, I), for instance by `rows_of`.
+/// `name` is the name of the array, and `parts` describes the rows.
 ///
-/// Throws `value_error` if no part has this name, and `shape_error` if the rows do not have the
-/// size of all parts together.
+/// Throws `value_error` if `parts` has no array of this name, and `shape_error` if the size of a
+/// row is not the sum of the sizes in `parts`.
 [[nodiscard]] inline xt::xarray<float> part_of(const xt::xarray<float>& rows, std::string_view name,
                                                const std::vector<row_part>& parts) {
   const row_part& part = part_called(name, parts, "part_of");

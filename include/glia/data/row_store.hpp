@@ -20,9 +20,8 @@
 
 namespace glia {
 
-/// Stores rows of floats of equal size in memory, or in a temporary file if they exceed a limit.
-/// The file has no name, so that the system removes it at the end of the program, even after a
-/// crash.
+/// Stores rows of equally many floats in memory, or in a temporary file if they exceed a limit. The
+/// file has no name, so that the system removes it at the end of the program, even after a crash.
 ///
 /// Several threads may write different rows at the same time. Child processes do not inherit the
 /// file.
@@ -35,7 +34,8 @@ class row_store {
   struct options {
     /// The largest size in bytes of rows kept in memory; 1 GiB by default.
     std::size_t memory_limit = std::size_t{1} << 30;
-    /// The folder of the temporary file. If empty, the system's folder for temporary files.
+    /// The folder of the temporary file. If empty, the file is in the system's folder for temporary
+    /// files.
     std::filesystem::path folder = {};
   };
 

@@ -16,14 +16,13 @@
 
 namespace glia {
 
-/// Returns the samples of a data set that belong to one of several ranks, for a distributed
-/// training loop that you write yourself. (A `trainer` with `distributed` divides its batches
-/// itself.)
+/// Returns one rank's samples of a data set, for a distributed training loop that you write
+/// yourself. (A `trainer` with `distributed` divides its batches itself.)
 ///
 /// Each sample belongs to exactly one rank, and the numbers of samples differ by at most one.
 /// Without a seed, rank 0 gets the first samples, rank 1 the next ones, and so on. TensorFlow's
 /// `Dataset.shard(num_shards, index)` takes every n-th sample instead. With a seed, all samples are
-/// shuffled first. The shuffled order does not depend on the number of ranks. A rank reads only its
+/// shuffled first, in an order that does not depend on the number of ranks. A rank reads only its
 /// own samples. The result is a view of `data`, which must outlive it.
 ///
 /// Throws `value_error` if `rank` is not smaller than `ranks`.
@@ -47,8 +46,8 @@ template <dataset D>
 subset<D> shard(const D&& data, std::size_t rank, std::size_t ranks,
                 std::optional<std::uint64_t> seed = std::nullopt) = delete;
 
-/// Returns the files that belong to one of several ranks, such as the TFRecord files of a stream.
-/// Each rank gets every `ranks`-th file, beginning with file `rank`.
+/// Returns one rank's files of a list, for instance of TFRecord files for `tfrecord_stream`. These
+/// are the files `rank`, `rank` + `ranks`, `rank` + 2 `ranks`, and so on.
 ///
 /// Throws `value_error` if `rank` is not smaller than `ranks`, or if there are fewer files than
 /// ranks.

@@ -18,9 +18,9 @@
 
 namespace glia {
 
-/// A data set divided into samples for training and samples for testing. Both parts are views,
-/// without copies of samples: the data set must outlive them. Within each part, the samples keep
-/// the order of the data set.
+/// A data set divided into samples for training and samples for testing. Both are views that do not
+/// copy samples, so the data set must outlive them. In each view, the samples keep the order of the
+/// data set.
 template <dataset D>
 struct train_and_test {
   subset<D> train;  ///< Samples for training.
@@ -31,11 +31,11 @@ struct train_and_test {
 struct train_test_split_options {
   double test_size = 0.2;  ///< Fraction of the samples in `test`, between 0 and 1.
   std::uint64_t seed = 1;  ///< Seed of the shuffling.
-  /// Whether the samples in `test` are drawn at random. If false, they are the last samples of the
-  /// data set, or with `stratify` the last samples of each class.
+  /// Whether the samples in `test` are drawn at random. If false, `test` gets the last samples of
+  /// the data set or, with `stratify`, the last samples of each class.
   bool shuffle = true;
-  /// Whether each class has the same fraction of its samples in `test`, up to one sample. Needs a
-  /// data set with class labels.
+  /// Whether `test` gets the same fraction of each class, up to one sample per class. Needs a data
+  /// set with class labels.
   bool stratify = false;
 };
 
@@ -51,7 +51,8 @@ namespace detail {
 /// empty data set.
 [[nodiscard]] inline std::vector<std::uint32_t> order_of(std::string_view what, std::size_t samples,
                                                          bool shuffled, std::uint64_t seed) {
-  // A separate stream, because a trainer's shuffling and augmentation may use the same seed.
+  // A separate stream of random numbers, because a trainer's shuffling and augmentation may use the
+  // same seed.
   constexpr std::uint32_t split_stream = 0xFFFFFFFD;
   require<value_error>(samples > 0, what, ": the data set is empty");
   require_numbered(what, samples);
@@ -78,16 +79,16 @@ template <dataset D>
   return {subset<D>(data, std::move(train)), subset<D>(data, std::move(test))};
 }
 
-/// Moves `held_out` samples to the end of `order`, taken from each class in proportion to its size.
-/// The last samples of a class are moved. Numbers are rounded down; the samples that are then still
-/// missing come from the classes with the largest remainders (Hamilton's method).
+/// Moves `held_out` samples to the end of `order`: the last samples of each class, in proportion to
+/// the size of the class. These numbers are rounded down. The classes with the largest remainders
+/// then provide one sample more each, until there are `held_out` samples (Hamilton's method).
 template <labeled_dataset D>
 void hold_out_of_each_class(const D& data, std::size_t held_out,
                             std::vector<std::uint32_t>& order) {
   struct group {
     std::vector<std::uint32_t> samples;
     std::size_t held_out = 0;
-    std::size_t rest = 0;  // the remainder of rounding down, times the number of samples
+    std::size_t rest = 0;  // remainder of rounding down, multiplied by the number of samples
   };
   std::map<std::int32_t, group> classes;
   for (const std::uint32_t sample : order) {
@@ -121,14 +122,14 @@ void hold_out_of_each_class(const D& data, std::size_t held_out,
 /// Splits a data set at random into samples for training and samples for testing.
 ///
 /// Of N samples, `test` gets round(test_size * N) and `train` the rest. (scikit-learn's function of
-/// the same name rounds up, and its default for `test_size` is 0.25.) The same options and the same
-/// N always give the same parts; with `stratify` they also depend on the labels. The parts are
-/// views of `data`, which must outlive them.
+/// the same name rounds up, and its default for `test_size` is 0.25.) The split depends only on the
+/// options and N and, with `stratify`, on the labels. `train` and `test` are views of `data`, which
+/// must outlive them.
 ///
 ///     const auto [train, test] = glia::train_test_split(data, {.test_size = 0.2});
 ///
-/// Throws `value_error` if the data set is empty, or if `test_size` is not between 0 and 1 or
-/// leaves a part without samples. Throws `value_error`, too, if `stratify` is set for a data set
+/// Throws `value_error` if the data set is empty, if `test_size` is not between 0 and 1, or if
+/// `train` or `test` would be empty. Throws `value_error`, too, if `stratify` is set for a data set
 /// without class labels.
 template <dataset D>
 [[nodiscard]] train_and_test<D> train_test_split(const D& data,
@@ -156,11 +157,11 @@ template <dataset D>
 train_and_test<D> train_test_split(const D&& data,
                                    const train_test_split_options& options = {}) = delete;
 
-/// Divides a data set into k folds for cross-validation and returns k splits of it. Each fold is
-/// the `test` part of one split, and the other folds are its `train` part.
+/// Divides a data set into k folds for cross-validation and returns k splits. Each fold is `test`
+/// in one split; the other folds together are `train` in this split.
 ///
 /// The sizes of the folds differ by at most one sample. Samples are shuffled by default, in
-/// contrast to scikit-learn's `KFold`. The parts are views of `data`, which must outlive them.
+/// contrast to scikit-learn's `KFold`. The splits are views of `data`, which must outlive them.
 ///
 ///     for (const auto& [train, test] : glia::k_fold(data, 5)) {
 ///

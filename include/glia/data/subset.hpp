@@ -26,8 +26,8 @@ inline constexpr bool is_subset<subset<D>> = true;
 }  // namespace detail
 
 /// A view of selected samples of a data set, in the order of a list of indices. An index may occur
-/// several times. The subset has the same labels, targets and other abilities as the data set,
-/// which must outlive it.
+/// several times. The subset has labels, targets, named tensors and augmentation if the data set
+/// has them. The data set must outlive it.
 ///
 ///     const glia::subset first_three(data, {0, 1, 2});
 ///
@@ -55,8 +55,8 @@ class subset {
   }
   subset(const D&& data, std::vector<std::uint32_t> samples) = delete;
 
-  /// The indices of the samples in the original data set. In a subset of a subset, as in a split of
-  /// a split, they are the indices in the data set at the root, not in the subset between.
+  /// The indices of the samples in the original data set. For a subset of a subset, as in a split
+  /// of a split, these are also indices in the original data set, not in the first subset.
   [[nodiscard]] const std::vector<std::uint32_t>& samples() const {
     return detail::is_subset<D> ? origins_ : samples_;
   }
