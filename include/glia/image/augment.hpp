@@ -36,7 +36,7 @@ struct augmentation {
   double horizontal_flip = 0;  ///< Probability of mirroring the image, in [0, 1].
   /// Largest angle in degrees, in [0, 180]. The angle is drawn from [-rotation, rotation].
   double rotation = 0;
-  factor_range zoom{};  ///< Range of the zoom factor, in [0.01, 100]; above 1 enlarges.
+  factor_range zoom{};  ///< Range of the zoom factor, in [0.01, 100]; a factor above 1 enlarges.
   /// Largest shift as a fraction of the height and the width, in [0, 1]. For each axis, the shift
   /// is drawn from [-shift, shift].
   double shift = 0;
@@ -69,16 +69,17 @@ inline void require_valid(const augmentation& options) {
   ordered("brightness", options.brightness, 0);
 }
 
-/// A mapping from the pixels of a result to positions in the source: pixel (y, x) comes from row
-/// yy y + yx x + y0 and column xy y + xx x + x0, in pixels.
+/// A mapping from the pixels of a result to positions in the source: pixel (y, x) of the result
+/// comes from row yy y + yx x + y0 and column xy y + xx x + x0, in pixels.
 struct affine_map {
   double yy = 1, yx = 0, y0 = 0;
   double xy = 0, xx = 1, x0 = 0;
 };
 
-/// Samples an image at mapped positions with bilinear interpolation. Beyond the edges, the edge
-/// pixels are repeated. Positions are integers in units of 2^-24 pixel, rounded to 1/256 for the
-/// weights. This is faster than floats, and the results differ by at most one gray level.
+/// Returns an image of the same size, whose pixels are interpolated bilinearly at the mapped
+/// positions of the source. Outside the source, the edge pixels are repeated. Positions are
+/// integers in units of 2^-24 pixel, rounded to 1/256 pixel for the weights. Integers are faster
+/// than floats here, and the results differ by at most one gray level.
 [[nodiscard]] inline image warp(const image& picture, const affine_map& map) {
   const auto fixed = [](double value) { return std::int64_t{std::llround(value * 0x1p24)}; };
   const auto last_row = static_cast<std::int64_t>(picture.height - 1);
@@ -146,8 +147,8 @@ inline void recolour(image& picture, double saturation, double brightness) {
 ///
 /// The changes are applied in this order: mirror; rotate about the center, counter-clockwise for
 /// positive angles; zoom about the center; shift; saturation; brightness. Rotation, zoom and shift
-/// are one bilinear resampling, which repeats the edge pixels beyond the edges. Saturation
-/// interpolates between the image and its luma (ITU-R BT.601).
+/// are combined into one bilinear resampling, which repeats the edge pixels outside the image.
+/// Saturation interpolates between the image and its gray version, the luma (ITU-R BT.601).
 ///
 /// The result depends only on the image, the options and the key. Each change has its own random
 /// numbers: turning one change on does not alter the others.

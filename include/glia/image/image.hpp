@@ -33,15 +33,15 @@ using rgb = std::array<std::uint8_t, 3>;
 
 /// Options of `read_image`, `decode_image`, `decode_jpeg` and `decode_png`.
 struct decode_options {
-  /// The largest image accepted, in pixels (height x width). A larger image is refused before
-  /// memory is allocated.
+  /// The largest image accepted, in pixels (height x width). For a larger image, decoding throws
+  /// before it allocates memory.
   std::size_t max_pixels = 100'000'000;
-  /// The smallest height needed, in pixels; for JPEG only. A larger image is decoded at the
-  /// smallest of the codec's scales (in eighths) that still has both `min_height` and `min_width`.
-  /// This saves most of the work if the image is shrunk afterwards. 0: full size; 1: smallest
-  /// scale.
+  /// The height that you need, in pixels; used for JPEG only. A larger image is decoded at a
+  /// reduced size, in eighths of the full size: the smallest one with at least `min_height` rows
+  /// and `min_width` columns. This saves most of the work if you shrink the image afterwards. 0:
+  /// full size; 1: the smallest size.
   std::size_t min_height = 0;
-  std::size_t min_width = 0;  ///< The smallest width needed, in pixels; see `min_height`.
+  std::size_t min_width = 0;  ///< The width that you need, in pixels; see `min_height`.
 };
 
 namespace detail {

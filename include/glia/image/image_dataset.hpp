@@ -17,8 +17,8 @@ namespace glia {
 
 /// A data set of image files with class labels. Each sample has the shape (H, W, 3).
 ///
-/// The files are JPEG or PNG. They are read when their samples are needed, on several threads:
-/// decoded, resized, augmented, and normalized to (pixel / 255 - mean) / std.
+/// The files are JPEG or PNG. A file is read when its sample is needed, on one of several threads.
+/// It is decoded, resized, augmented, and normalized to (pixel / 255 - mean) / std.
 ///
 ///     const auto [training, validation] = glia::image_folder("flowers").split(0.2);
 ///     const glia::image_dataset train(training, {.mean = glia::imagenet_mean,

@@ -43,9 +43,9 @@ struct image_split {
 
 /// Options of `image_folder`.
 struct image_folder_options {
-  /// Names of the classes, in the order of their labels. The folder of a class has the class's name
-  /// or its plural (the name with an s), because collections differ in this. Other folders are
-  /// ignored. If empty, every folder is a class, in alphabetical order.
+  /// Names of the classes, in the order of their labels. The folder of a class has the name of the
+  /// class or its plural (the name with an s). Other folders are ignored. If the list is empty,
+  /// every folder is a class, in alphabetical order.
   std::vector<std::string> class_names = {};
   /// Whether files that cannot be decoded are skipped. If true, the constructor decodes all files
   /// (JPEG at the smallest scale). If false, such a file is an error when it is read later.
@@ -57,8 +57,8 @@ struct image_folder_options {
 
 namespace detail {
 
-/// Returns the entries of a folder, sorted by name: only folders, or only other entries. Symbolic
-/// links are followed, and dangling ones count as other entries. Hidden entries are left out.
+/// Returns the folders within a folder, or all other entries if `folders` is false, sorted by name.
+/// Symbolic links are followed; dangling links count as other entries. Hidden entries are left out.
 [[nodiscard]] inline std::vector<std::filesystem::path> entries_of(
     const std::filesystem::path& folder, bool folders) {
   std::error_code failure;

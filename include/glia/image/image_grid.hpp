@@ -19,9 +19,9 @@ struct framed_image {
 
 /// Options of `image_grid`.
 struct image_grid_options {
-  std::size_t columns = 5;        ///< Largest number of columns, at least 1.
-  std::size_t border = 4;         ///< Width of the frames in pixels.
-  std::size_t gap = 8;            ///< Distance between frames, and to the edges, in pixels.
+  std::size_t columns = 5;  ///< Largest number of columns, at least 1.
+  std::size_t border = 4;   ///< Width of the frames in pixels.
+  std::size_t gap = 8;  ///< Distance of a frame from other frames and from the edges, in pixels.
   rgb background{255, 255, 255};  ///< Color between the frames; white by default.
 };
 
@@ -37,8 +37,9 @@ inline void paste(const image& picture, image& into, std::size_t top, std::size_
 
 }  // namespace detail
 
-/// Arranges framed images in a grid, row by row, and returns the grid as one image. It is useful to
-/// look at predictions: give the right ones one color of frame, and the wrong ones another.
+/// Arranges framed images in a grid, row by row, and returns the grid as one image. Use it to look
+/// at predictions, for instance with green frames around right ones and red frames around wrong
+/// ones.
 ///
 /// All cells have the size of the largest image. Smaller images are at the upper left of their
 /// cells.

@@ -18,10 +18,10 @@ namespace glia {
 
 namespace detail {
 
-/// Returns whether a JPEG image has a marker for which `found(marker)` is true; markers are passed
-/// without 0xFF. Segments are skipped by their lengths, so that markers of a thumbnail within a
-/// segment do not count. Compressed data are skipped byte by byte: there, 0xFF is followed by 0 or
-/// is part of a restart marker.
+/// Returns whether a JPEG image has a marker for which `found(marker)` is true. A marker is passed
+/// without its first byte, 0xFF. Segments are skipped by their lengths, so that markers of a
+/// thumbnail within a segment do not count. Compressed data are skipped byte by byte. In these
+/// data, 0xFF is followed by 0 or is part of a restart marker.
 template <class Found>
 [[nodiscard]] bool has_jpeg_marker(std::span<const std::uint8_t> bytes, const Found& found) {
   for (std::size_t i = 2; i + 1 < bytes.size();) {
@@ -118,16 +118,18 @@ class jpeg_decoder {
                                                      int format) const {
     std::vector<std::uint8_t> values(height * width *
                                      static_cast<std::size_t>(tjPixelSize[format]));
-    // The limit refuses files with thousands of scans, each of which would process the whole image.
+    // The limit excludes files with thousands of scans, because each scan would process the whole
+    // image.
     judge(tjDecompress2(handle_.get(), bytes_.data(), bytes_.size(), values.data(),
                         static_cast<int>(width), 0, static_cast<int>(height), format,
                         TJFLAG_LIMITSCANS));
     return values;
   }
 
-  /// Throws `data_error` for errors and for most warnings of libjpeg, which mean that pixels are
-  /// missing or wrong. Four harmless warnings are accepted. libjpeg reports only its first warning,
-  /// which may hide that the data are truncated, so the end marker is searched, too.
+  /// Throws `data_error` for errors and for most warnings of libjpeg, because they mean that pixels
+  /// are missing or wrong. Four harmless warnings are accepted if the data contain the end marker.
+  /// This check is necessary because libjpeg reports only its first warning; a harmless one can
+  /// hide that the data are truncated.
   void judge(int status) const {
     if (status == 0) {
       return;
@@ -158,10 +160,10 @@ class jpeg_decoder {
 
 /// Decodes a JPEG image, sequential or progressive, to 8-bit RGB.
 ///
-/// Gray images get three equal channels. CMYK and YCCK images are converted by R = C K / 255 from
-/// the stored, inverted inks. Color profiles are ignored. The EXIF orientation is ignored, too: a
-/// photo that was taken with a turned camera is returned as it is stored. Needs the library
-/// TurboJPEG: link `glia::image`.
+/// Gray images get three equal channels. CMYK and YCCK images are converted by R = C K / 255, G = M
+/// K / 255 and B = Y K / 255, where C, M, Y and K are the stored values and 255 means no ink. Color
+/// profiles are ignored. The EXIF orientation is ignored, too: a photo that was taken with a turned
+/// camera is returned as it is stored. Needs the library TurboJPEG: link `glia::image`.
 ///
 /// Throws `data_error` if the data are damaged or truncated, or if the image has more than
 /// `max_pixels` pixels. Harmless irregularities, such as extra bytes between two markers or an

@@ -19,7 +19,7 @@ inline constexpr std::array<float, 3> imagenet_std{0.229F, 0.224F, 0.225F};
 
 namespace detail {
 
-/// Normalizes pixels to (pixel / 255 - mean) / std, with a table of the 256 values of each color.
+/// Normalizes pixels to (pixel / 255 - mean) / std, with a table for the 256 values of each color.
 class normalisation {
  public:
   /// Throws `value_error`, with a message that begins with `what`, if a mean is not finite, or if a

@@ -34,8 +34,8 @@ struct image_dataset_options {
 
 namespace detail {
 
-/// The common part of image data sets: converts the bytes of a JPEG or PNG file to a sample
-/// (H, W, 3), and those of a batch on several threads. Copies share the threads and use them in
+/// The code that all image data sets share: converts the bytes of a JPEG or PNG file to a sample
+/// (H, W, 3), and the files of a batch on several threads. Copies share the threads and use them in
 /// turn.
 class photo_samples {
  public:
@@ -56,7 +56,7 @@ class photo_samples {
   /// Whether samples differ between epochs, that is whether they are augmented.
   [[nodiscard]] bool varies() const { return options_.augmentation.varies(); }
 
-  /// Returns sample `i` as an image, not normalized, from the bytes of its file.
+  /// Converts the bytes of a file to sample `i` as an image, which is not normalized.
   [[nodiscard]] image picture(std::span<const std::uint8_t> file, std::size_t i,
                               std::size_t epoch) const {
     const image photo = decode_image(file, {.max_pixels = options_.max_pixels,
@@ -74,8 +74,8 @@ class photo_samples {
     normalisation_.apply(picture.pixels, values);
   }
 
-  /// Calls `write(sample, values)` for each sample on several threads; the samples follow one after
-  /// the other in `values`. If several calls fail, the error of the first sample is thrown.
+  /// Calls `write(sample, row)` for each sample, on several threads, where `row` is the sample's
+  /// range within `values`. If several calls fail, the error of the first sample is thrown.
   template <class Write>
   void write_batch(std::span<const std::uint32_t> samples, std::span<float> values,
                    const Write& write) const {

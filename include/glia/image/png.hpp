@@ -52,8 +52,8 @@ class png_decoder {
   }
 
   /// Returns the bytes for libpng, without compressed texts. libpng allocates the declared size of
-  /// a chunk before it checks that the file has as many bytes, so the sizes are checked here. It
-  /// would also unpack texts that nobody needs, to a thousand times their size.
+  /// a chunk before it checks that the file has as many bytes, so the sizes are checked here.
+  /// libpng would also unpack compressed texts, which nobody needs, to a thousand times their size.
   [[nodiscard]] std::span<const std::uint8_t> for_libpng(std::span<const std::uint8_t> bytes) {
     constexpr std::size_t head = 8;     // length (big-endian) and kind of a chunk
     constexpr std::size_t around = 12;  // length, kind and checksum
@@ -95,8 +95,8 @@ class png_decoder {
   /// Throws `data_error` if the header declares more pixels than the file can hold, before memory
   /// is allocated. Deflate compresses at most 1032 bytes into one: 258 bytes into two bits.
   void require_enough_bytes() const {
-    // The header has the bits of a sample and the color type. The color types 0, 2, 3, 4 and 6 have
-    // 1, 3, 1, 2 and 4 samples per pixel.
+    // The header has the number of bits per sample and the color type. The color types 0, 2, 3, 4
+    // and 6 have 1, 3, 1, 2 and 4 samples per pixel.
     constexpr std::array<std::size_t, 7> samples{1, 0, 3, 1, 2, 0, 4};
     const std::size_t bits = bytes_[24] * samples[bytes_[25]];
     require<data_error>(height() * width() <= bytes_.size() * 1032 * 8 / bits,
@@ -115,7 +115,7 @@ class png_decoder {
 
 /// Decodes a PNG image of any color type and bit depth to 8-bit RGB.
 ///
-/// Transparent pixels are blended with white, in linear light as libpng does it. If the file has a
+/// Transparent pixels are blended with white, in linear light, as libpng does it. If the file has a
 /// gamma value, colors are converted to sRGB. Needs the library libpng: link `glia::image`.
 ///
 /// Throws `data_error` if the data are damaged or truncated, or if the image has more than

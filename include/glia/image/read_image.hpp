@@ -41,7 +41,8 @@ struct image_file_bytes {
 /// The number of bytes that identify an image's format.
 inline constexpr std::size_t format_bytes = 8;
 
-/// Returns the format from the first bytes of a file, because the suffix of its name may be wrong.
+/// Returns the format that the first bytes of a file show, because the suffix of its name may be
+/// wrong.
 [[nodiscard]] inline image_format format_of(std::span<const std::uint8_t> head) {
   static constexpr std::array<std::uint8_t, 3> jpeg{0xFF, 0xD8, 0xFF};
   static constexpr std::array<std::uint8_t, 8> png{0x89, 'P', 'N', 'G', 0x0D, 0x0A, 0x1A, 0x0A};
@@ -91,7 +92,7 @@ inline constexpr std::size_t format_bytes = 8;
   return file;
 }
 
-/// Returns the result of `call`, which reads the file, and adds the file's name to its errors.
+/// Calls `call`, which reads the file, and returns its result. Adds the file's name to its errors.
 template <class Call>
 auto naming_file(const std::filesystem::path& path, const Call& call) {
   require_no_folder(path);
@@ -100,11 +101,11 @@ auto naming_file(const std::filesystem::path& path, const Call& call) {
 
 }  // namespace detail
 
-/// Decodes a JPEG or PNG image from memory to 8-bit RGB. The first bytes tell the format. See
-/// `decode_jpeg` and `decode_png` for details.
+/// Decodes a JPEG or PNG image from memory to 8-bit RGB. The format is recognized by the first
+/// bytes. See `decode_jpeg` and `decode_png` for details.
 ///
-/// Throws `data_error` if the bytes are not a JPEG or PNG image, are damaged or truncated, or if
-/// the image has more than `max_pixels` pixels.
+/// Throws `data_error` if the bytes are damaged, truncated or not a JPEG or PNG image, or if the
+/// image has more than `max_pixels` pixels.
 [[nodiscard]] inline image decode_image(std::span<const std::uint8_t> bytes,
                                         const decode_options& options = {}) {
   const auto head = bytes.first(std::min(bytes.size(), detail::format_bytes));
@@ -112,8 +113,8 @@ auto naming_file(const std::filesystem::path& path, const Call& call) {
                                                        : decode_png(bytes, options);
 }
 
-/// Reads a JPEG or PNG file as an image with 8-bit RGB. The first bytes of the file tell the
-/// format, not its name. See `decode_jpeg` and `decode_png` for details.
+/// Reads a JPEG or PNG file as an image with 8-bit RGB. The format is recognized by the first bytes
+/// of the file, not by its name. See `decode_jpeg` and `decode_png` for details.
 ///
 ///     const glia::image photo = glia::read_image("rose.jpg");
 ///

@@ -15,14 +15,14 @@ namespace glia {
 
 namespace detail {
 
-/// A range of pixels of an axis.
+/// A range of pixels along an axis.
 struct pixel_range {
   std::size_t first = 0;
   std::size_t size = 0;
 };
 
-/// The weights for resizing one axis: pixel i of the result is the sum over t < count of
-/// weights[i count + t] times pixel first[i] + t of the source. `first` never decreases.
+/// The weights for resizing one axis: result[i] is the sum over t < count of weights[i count + t]
+/// times source[first[i] + t]. The values in `first` never decrease.
 struct resize_axis {
   std::size_t count = 0;
   std::vector<std::size_t> first;
@@ -36,7 +36,8 @@ struct resize_axis {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
   const double support = std::max(1.0, scale);
   resize_axis axis;
-  // All windows have equal length: those at the borders are moved inwards and get weights of 0.
+  // All windows have equal length. Windows at the borders are moved inwards, and their surplus
+  // pixels get the weight 0.
   axis.count = from == to ? 1 : std::min(from, static_cast<std::size_t>(std::ceil(2 * support)));
   axis.first.resize(wanted.size);
   axis.weights.resize(wanted.size * axis.count);
@@ -60,7 +61,7 @@ struct resize_axis {
   return axis;
 }
 
-/// Returns the largest number of result pixels that use one pixel of the source.
+/// Returns the largest number of pixels of the result that use the same pixel of the source.
 [[nodiscard]] inline std::size_t overlap_of(const resize_axis& axis) {
   std::size_t most = 1;
   for (std::size_t i = 0, oldest = 0; i < axis.first.size(); ++i) {
@@ -86,7 +87,7 @@ inline void widen(std::span<const std::uint8_t> bytes, float* values) {
   constexpr std::size_t block = 16;
   std::size_t i = 0;
   for (; i + block <= bytes.size(); i += block) {
-    // Copied first: bytes may alias anything, which would prevent vectorization.
+    // Copied first, because bytes may alias anything, which would prevent vectorization.
     std::array<std::uint8_t, block> some;
     std::copy_n(bytes.data() + i, block, some.begin());
     for (std::size_t lane = 0; lane < block; ++lane) {
@@ -112,9 +113,10 @@ inline void resize_row(const resize_axis& axis, std::size_t left, const float* f
   }
 }
 
-/// Adds some rows of a window with their weights. A row has `stride` values, a multiple of 16. The
-/// sums start from `sums`, which has those of the window's rows before, or from 0 for its First
-/// rows. After its Last rows they are rounded to `bytes`, otherwise stored in `sums`.
+/// Adds some rows of a window, multiplied by their weights. A row has `stride` values, a multiple
+/// of 16. With First, these are the first rows of the window; otherwise, they are added to the
+/// values in `sums`. With Last, these are its last rows, and the sums are rounded and stored in
+/// `bytes`; otherwise, the sums are stored in `sums`.
 template <bool First, bool Last>
 void blend_rows(std::span<const float> weights, const float* from, std::size_t stride, float* sums,
                 std::uint8_t* bytes) {
@@ -154,9 +156,9 @@ void blend_rows(std::span<const float> weights, const float* from, std::size_t s
   }
 }
 
-/// Returns a part of an image that is resized to height x width: the rows `down` and the columns
-/// `right`. Only this part is computed. A few rows of the source at a time are converted to floats;
-/// windows that need more rows are kept as partial sums.
+/// Resizes an image to height x width, and returns the rows `down` and the columns `right` of the
+/// result. Only this part is computed. A few rows of the source at a time are converted to floats.
+/// If a window needs more rows, its partial sum is kept until the next rows are converted.
 [[nodiscard]] inline image resize_part(const image& picture, std::size_t height, std::size_t width,
                                        const pixel_range& down, const pixel_range& right) {
   constexpr std::size_t rows_at_a_time = 8;  // for 224 pixels, these fit into the first-level cache
@@ -210,7 +212,7 @@ void blend_rows(std::span<const float> weights, const float* from, std::size_t s
 /// Resizes an image with bilinear interpolation and antialiasing.
 ///
 /// Pixel centers are at half-pixel positions. If an axis shrinks, the triangle of weights is
-/// widened by the same factor, so that every pixel contributes to the result. This is the method of
+/// widened by the same factor, so that every pixel of the source contributes. This is the method of
 /// Pillow's `Image.resize(size, BILINEAR)` and of `tf.image.resize` with `antialias=True`. Results
 /// differ from Pillow's by at most one gray level.
 ///
@@ -226,8 +228,8 @@ void blend_rows(std::span<const float> weights, const float* from, std::size_t s
   return detail::resize_part(picture, height, width, {0, height}, {0, width});
 }
 
-/// Cuts a part of the given size out of the center of an image. If an odd number of pixels is cut
-/// off, one pixel more is cut off at the bottom or the right.
+/// Cuts a part of the given size out of the center of an image. If the number of pixels to cut off
+/// is odd, one pixel more is cut off at the bottom or at the right.
 ///
 /// Throws `shape_error` if the image is smaller than the part, and `value_error` for a height or
 /// width of 0.

@@ -14,7 +14,8 @@ namespace glia::detail {
 /// The threads that decode the samples of a batch. Copies share them and use them in turn.
 class sample_decoders {
  public:
-  /// `threads` is the number of threads; 0: one per core. Throws `value_error` as `thread_pool`.
+  /// `threads` is the number of threads; 0: one per core. Throws `value_error` as `thread_pool`
+  /// does.
   explicit sample_decoders(std::size_t threads) : shared_(std::make_shared<shared>(threads)) {}
 
   /// Calls decode(n) for all n < count. If several calls throw, the exception of the smallest n is

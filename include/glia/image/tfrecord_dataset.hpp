@@ -26,7 +26,7 @@ namespace glia {
 struct tfrecord_dataset_options {
   image_dataset_options images{};       ///< Size, augmentation and normalization of the images.
   std::string image_feature = "image";  ///< Feature with the bytes of a JPEG or PNG file.
-  std::string class_feature = "class";  ///< Feature with the class index, from 0.
+  std::string class_feature = "class";  ///< Feature with the class index, counted from 0.
   /// Whether the records of the files alternate. If false, the files follow one after the other.
   bool interleaved = false;
 };
@@ -34,15 +34,16 @@ struct tfrecord_dataset_options {
 /// A data set of images with class labels that are stored as `tf.train.Example` records in TFRecord
 /// files. Each sample has the shape (H, W, 3).
 ///
-/// The images are JPEG or PNG. They are read when their samples are needed, on several threads, and
-/// resized, augmented and normalized as by `image_dataset`.
+/// The images are JPEG or PNG. An image is read when its sample is needed, on one of several
+/// threads. It is resized, augmented and normalized as in `image_dataset`.
 ///
 ///     const glia::tfrecord_dataset train(
 ///         glia::sharded_files("flowers/train"),
 ///         {.images = {.mean = glia::imagenet_mean, .std = glia::imagenet_std}});
 ///
-/// The constructor only finds the positions of the records. A label is read with its record, when
-/// it is first needed. A trainer shuffles the samples of all files.
+/// The constructor only finds the positions of the records. A label is read together with its
+/// record, when it is needed for the first time. A trainer shuffles the samples of all files
+/// together.
 ///
 /// Throws `value_error` if an option is outside its range or the list of files is empty. Throws
 /// `data_error`, with file, record and byte, as `tfrecord_index` does. Reading a sample throws
@@ -66,7 +67,7 @@ class tfrecord_dataset {
   /// The index of the records.
   [[nodiscard]] const tfrecord_index& records() const { return records_; }
 
-  /// Returns the class index of sample `i`, and reads its record if necessary.
+  /// Returns the class index of sample `i`. Reads the record if the label is not known yet.
   [[nodiscard]] std::int32_t label(std::size_t i) const {
     if ((*labels_)[i] == unknown) {
       static_cast<void>(read(i));
@@ -115,7 +116,7 @@ class tfrecord_dataset {
   }
 
  private:
-  /// Marks a label that was not read yet; known labels are stored plus one.
+  /// Marks a label that was not read yet. A known label is stored as label + 1.
   static constexpr std::uint32_t unknown = 0;
 
   tfrecord_dataset_options options_;

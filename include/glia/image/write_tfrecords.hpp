@@ -53,8 +53,8 @@ namespace detail {
 ///                     {.shards = 4, .class_names = flowers.class_names(), .seed = 1});
 ///     // records/flowers-00000-of-00004.tfrecord, ...
 ///
-/// A file appears only after it is complete. After an error, the files written before it stay;
-/// `sharded_files` reports that others are missing.
+/// A file appears only after it is complete. After an error, the files that are already complete
+/// stay; `sharded_files` then reports that other files are missing.
 ///
 /// Throws `data_error`, with the name of the file, if an image cannot be read or is neither JPEG
 /// nor PNG, or if a file cannot be written. Throws `value_error` if an option is outside its range,
