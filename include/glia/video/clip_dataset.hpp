@@ -21,13 +21,14 @@
 
 namespace glia {
 
-/// A video file with its class label. It is the same type as for images, so that `image_folder`
-/// also lists folders of clips.
+/// A video file with its class label. The type is the same as for images, so that `image_folder`
+/// can also list clips.
 using clip_file = image_file;
 
 /// Options of `clip_dataset`.
 struct clip_dataset_options {
-  std::size_t frames = 16;   ///< Frames per clip, evenly spread over it; at least 1.
+  /// Number of frames in a sample, evenly spread over the clip; at least 1.
+  std::size_t frames = 16;
   std::size_t height = 224;  ///< Height of the frames in pixels, at least 1.
   std::size_t width = 224;   ///< Width of the frames in pixels, at least 1.
   /// Whether to stretch or to crop frames of other proportions.
@@ -45,16 +46,16 @@ struct clip_dataset_options {
 /// A data set of video clips with class labels. Each sample has the shape (T, H, W, 3), with T
 /// frames.
 ///
-/// The clips are read with `read_frames` when their samples are needed, on several threads:
-/// decoded, resized, augmented, and normalized to (pixel / 255 - mean) / std.
+/// A clip is read with `read_frames` when its sample is needed, on one of several threads. Its
+/// frames are decoded, resized, augmented, and normalized to (pixel / 255 - mean) / std.
 ///
 ///     const auto [training, validation] = glia::image_folder("UCF-101").split(0.2);
 ///     const glia::clip_dataset train(training, {.frames = 16,
 ///                                               .augmentation = {.horizontal_flip = 0.5}});
 ///
-/// All frames of a clip get the same random augmentation. It depends only on the seed, the epoch
-/// and the index of the sample. Copies of a data set share their threads and use them in turn.
-/// Needs FFmpeg: link `glia::video`.
+/// All frames of a clip get the same random augmentation. The augmentation depends only on the
+/// seed, the epoch and the index of the sample. Copies of a data set share their threads and use
+/// them in turn. Needs FFmpeg: link `glia::video`.
 ///
 /// Throws `value_error` if an option is outside its range. Reading a sample throws `data_error`,
 /// with the name of the file, if the clip cannot be read.

@@ -17,9 +17,11 @@ namespace glia::detail {
 /// Limits for reading a clip.
 struct clip_limits {
   std::size_t max_pixels = 0;  ///< Largest number of pixels of a frame.
-  bool allow_damage = false;   ///< Whether damaged packets are accepted or skipped.
+  /// Whether damaged packets are accepted or skipped; if false, they are an error.
+  bool allow_damage = false;
 
-  /// Returns the limit for FFmpeg, which also counts its scratch memory beside a frame.
+  /// Returns FFmpeg's limit on the pixels of a frame. It is larger than `max_pixels`, because
+  /// FFmpeg also counts scratch memory.
   [[nodiscard]] std::int64_t ffmpeg_pixels() const {
     constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
     constexpr std::size_t beside = 1 << 20;
@@ -30,14 +32,15 @@ struct clip_limits {
 
 /// Reads the packets (compressed frames) of a video file, in the order of decoding.
 ///
-/// FFmpeg recognizes the format by the contents of the file, not by its name. It may not open other
-/// files: playlists, which are also formats, could make it read other files or use the network.
+/// FFmpeg recognizes the format by the contents of the file, not by its name. FFmpeg must not open
+/// other files. Otherwise, a playlist, which is also a format, could make it read other files or
+/// use the network.
 class clip_packets {
  public:
   /// Throws `data_error` if the file is not a video.
   clip_packets(const std::filesystem::path& path, const clip_limits& limits) : limits_(limits) {
     AVIOContext* file = nullptr;
-    // Because of the prefix, FFmpeg does not take a name with a colon for a URL.
+    // Without the prefix, FFmpeg would take a name with a colon for a URL.
     judge(avio_open2(&file, ("file:" + path.string()).c_str(), AVIO_FLAG_READ, nullptr, nullptr),
           "the file cannot be opened for reading");
     file_.reset(file);
@@ -57,16 +60,16 @@ class clip_packets {
 
   [[nodiscard]] const AVCodecParameters& codec() const { return *stream_->codecpar; }
 
-  /// Whether times count positions of frames, as in AVI, where a dropped frame leaves its position
-  /// empty.
+  /// Whether the time of a packet is a frame number, as in AVI. A dropped frame keeps its number,
+  /// so the numbers have gaps.
   [[nodiscard]] bool times_are_places() const {
     return std::string_view(container_->iformat->name) == "avi";
   }
 
-  /// Returns the number of packets, or of positions for packets, that the container declares; 0 if
-  /// it does not declare a number.
+  /// Returns the number of packets that the container declares, in AVI with the dropped frames.
+  /// Returns 0 if the container does not declare a number.
   [[nodiscard]] std::size_t declared() const {
-    // MP4's number includes packets that its edit list skips; FFmpeg's index does not have these.
+    // MP4's number includes packets that its edit list skips; FFmpeg's index does not include them.
     const bool mp4 = std::string_view(container_->iformat->name).find("mp4") != std::string::npos;
     const std::int64_t count =
         mp4 ? avformat_index_get_entries_count(stream_) : std::int64_t{stream_->nb_frames};
@@ -99,7 +102,8 @@ class clip_packets {
       "the clip is damaged or truncated; get the file again, leave it out, or set allow_damage to "
       "use the frames that can be read";
 
-  /// Throws `data_error`, with FFmpeg's reason, if `code` is an error of one of its functions.
+  /// Throws `data_error`, with FFmpeg's reason, if `code`, which a function of FFmpeg returned, is
+  /// an error.
   static void judge(int code, std::string_view what) {
     if (code == ffmpeg_no_memory) {
       throw std::bad_alloc();
@@ -108,7 +112,8 @@ class clip_packets {
   }
 
  private:
-  /// Decodes some frames if the header lacks information.
+  /// Finds the properties of the streams. FFmpeg decodes some frames if the header lacks
+  /// information.
   void find_stream_info() {
     std::vector<ffmpeg_options> options(container_->nb_streams);
     std::vector<AVDictionary*> each;

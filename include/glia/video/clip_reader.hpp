@@ -28,8 +28,8 @@ struct read_frames_options {
   std::size_t width = 0;   ///< Width of the images in pixels; 0: width of the clip.
   /// Whether to stretch or to crop frames of other proportions.
   image_fit fit = image_fit::stretch;
-  /// Whether only those parts of the clip are decoded that the requested frames need. If false, the
-  /// whole clip is decoded, so that damage in any part is found. The frames are the same.
+  /// Whether to skip the parts of the clip that the requested frames do not need. If false, the
+  /// whole clip is decoded, so that damage is found everywhere. The frames are the same.
   bool seek = true;
   /// Whether truncated and damaged clips are accepted. FFmpeg then conceals errors in frames, as
   /// players do. If false, such a clip is an error.
@@ -64,7 +64,8 @@ class clip_reader {
         }
       }
     }
-    // The number of frames is only known after all are decoded. Mostly it is the expected one.
+    // The number of frames is known only after all frames are decoded. Usually it is the expected
+    // number.
     std::size_t expected = shown_;
     for (int attempt = 0; attempt < 2; ++attempt) {
       auto [pictures, frames] = decode_all(frame_numbers(count, expected));
@@ -151,7 +152,8 @@ class clip_reader {
            (described != nullptr && (described->props & AV_CODEC_PROP_INTRA_ONLY) != 0);
   }
 
-  /// Appends a frame to `pictures` as often as its number is the next wanted one.
+  /// Appends a frame to `pictures` if `number` is the next number in `wanted`. If `wanted` repeats
+  /// the number, appends the frame as often.
   void take(const AVFrame& frame, std::size_t number, std::span<const std::size_t> wanted,
             std::vector<image>& pictures) {
     const auto is_next = [&] {
@@ -191,8 +193,9 @@ class clip_reader {
     return result;
   }
 
-  /// Decodes only the needed parts of the clip, which begin at entries. Returns `std::nullopt` if
-  /// the frames do not match the times of their packets.
+  /// Decodes only the parts of the clip with wanted frames. Each part begins at one of
+  /// `order.entries`. Returns `std::nullopt` if decoding fails, or if the decoder's frames do not
+  /// follow in the order of `order`.
   [[nodiscard]] std::optional<std::vector<image>> pass_over(
       const frame_order& order, const std::vector<std::size_t>& wanted) {
     std::vector<image> pictures;
@@ -228,7 +231,8 @@ class clip_reader {
             return std::nullopt;
           }
           if (at == 1 && run.first > 0) {
-            // Headers that decoding needs may only be in front of the first frame.
+            // The headers that decoding needs may be only in front of the first frame, so it is
+            // decoded first.
             decoder.decode(packet.get(), [](const AVFrame&) { return true; });
           }
         }

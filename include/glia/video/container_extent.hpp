@@ -15,7 +15,7 @@
 
 namespace glia::detail {
 
-/// Reads bytes at positions of a file. Reading beyond its end returns `std::nullopt`.
+/// Reads bytes at given positions of a file. Reading beyond its end returns `std::nullopt`.
 class file_places {
  public:
   explicit file_places(const std::filesystem::path& path)
@@ -55,8 +55,9 @@ class file_places {
                     [](std::uint8_t byte, char letter) { return byte == std::uint8_t(letter); });
 }
 
-/// Returns the extent of an AVI file: RIFF chunks, each with its length. Large files have several
-/// chunks (OpenDML). Programs that were interrupted leave a length of 0 or one with all bits set.
+/// Returns the size in bytes that an AVI file declares. It consists of RIFF chunks, each with its
+/// length; large files have several chunks (OpenDML). If the program that wrote it was interrupted,
+/// the length is 0 or has all bits set.
 [[nodiscard]] inline std::uint64_t riff_extent(file_places& file) {
   std::uint64_t end = 0;
   while (const auto head = file.bytes<8>(end)) {
@@ -75,8 +76,8 @@ class file_places {
   return end;
 }
 
-/// Returns the extent of an MP4 or MOV file (ISO/IEC 14496-12, 4.2): a sequence of boxes, each with
-/// its length.
+/// Returns the size in bytes that an MP4 or MOV file (ISO/IEC 14496-12, 4.2) declares. It is a
+/// sequence of boxes, each with its length.
 [[nodiscard]] inline std::uint64_t box_extent(file_places& file) {
   constexpr int most_boxes = 1'000'000;  // a box for each second of eleven days
   std::uint64_t end = 0;
@@ -112,7 +113,8 @@ class file_places {
 }
 
 /// A length in a Matroska file (RFC 8794, section 4). The number of leading zero bits is the number
-/// of bytes after the first; after the first set bit follows the value. All ones: unknown length.
+/// of bytes after the first byte. The bits after the first set bit are the value. If these bits are
+/// all 1, the length is unknown.
 struct ebml_length {
   std::size_t bytes = 0;
   std::optional<std::uint64_t> value;
@@ -137,7 +139,8 @@ struct ebml_length {
   return ebml_length{count, value == ones ? std::nullopt : std::optional(value)};
 }
 
-/// Returns the extent of a Matroska or WebM file: a header and a segment, each with its length.
+/// Returns the size in bytes that a Matroska or WebM file declares, or 0 if it is unknown. The file
+/// has a header and a segment, each with its length.
 [[nodiscard]] inline std::uint64_t matroska_extent(file_places& file) {
   const auto header = ebml_length_at(file, 4);
   if (!header || !header->value || *header->value > file.size()) {
@@ -158,7 +161,7 @@ struct ebml_length {
   return length->value ? segment + 4 + length->bytes + *length->value : 0;
 }
 
-/// Returns the size of a file in bytes as its container declares it, or 0 if it is unknown, as for
+/// Returns the size in bytes that a file's container declares. Returns 0 if it is unknown, as for
 /// MPEG streams and most other formats.
 [[nodiscard]] inline std::uint64_t declared_extent(file_places& file) {
   const auto head = file.bytes<8>(0);

@@ -40,7 +40,7 @@ inline constexpr int ffmpeg_again = AVERROR(EAGAIN);
 inline constexpr int ffmpeg_no_memory = AVERROR(ENOMEM);
 inline constexpr std::int64_t ffmpeg_no_time = AV_NOPTS_VALUE;
 
-/// Whether a frame was coded without reference to others.
+/// Whether a frame was coded without reference to other frames.
 [[nodiscard]] inline bool is_keyframe(const AVFrame& frame) {
 #ifdef AV_FRAME_FLAG_KEY
   return (frame.flags & AV_FRAME_FLAG_KEY) != 0;
@@ -70,7 +70,7 @@ namespace glia::detail {
   return av_fourcc_make_string(letters.data(), tag);
 }
 
-/// A deleter that calls a function of FFmpeg which takes the address of a pointer.
+/// A deleter that calls `Free`, a function of FFmpeg that takes the address of a pointer.
 template <auto Free>
 struct ffmpeg_free {
   template <class T>
@@ -103,7 +103,7 @@ template <class Owner, class T>
 [[nodiscard]] inline ffmpeg_packet new_packet() { return owned<ffmpeg_packet>(av_packet_alloc()); }
 [[nodiscard]] inline ffmpeg_frame new_frame() { return owned<ffmpeg_frame>(av_frame_alloc()); }
 
-/// Options for a function of FFmpeg, which removes those that it knows.
+/// Options for a function of FFmpeg. The function removes the options that it knows.
 class ffmpeg_options {
  public:
   ffmpeg_options() = default;
@@ -123,8 +123,8 @@ class ffmpeg_options {
 /// problems of a clip as exceptions.
 ///
 /// FFmpeg has one log level for the whole program. The first object sets it to `AV_LOG_QUIET`. The
-/// last one restores it, unless it was changed meanwhile. If the program has set a level above
-/// `AV_LOG_INFO`, which is FFmpeg's default, the level is not changed. A callback set with
+/// last object restores the level, unless the program has changed it meanwhile. A level above
+/// `AV_LOG_INFO` (FFmpeg's default) that the program has set is not changed. A callback set with
 /// `av_log_set_callback` stays and receives all messages.
 class quiet_ffmpeg {
  public:

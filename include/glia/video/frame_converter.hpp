@@ -66,8 +66,8 @@ class frame_converter {
     kind_ = kind;
   }
 
-  /// Sets the color matrix and range that the frame declares, and by default the matrix of ITU-R
-  /// BT.601, as the ffmpeg program does.
+  /// Sets the color matrix and the range that the frame declares. The default matrix is that of
+  /// ITU-R BT.601, as in the ffmpeg program.
   void set_colours(const AVFrame& frame) {
     int* from = nullptr;
     int* to = nullptr;

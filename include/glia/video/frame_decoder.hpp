@@ -31,10 +31,10 @@ class frame_decoder {
   /// Discards the state of the decoder. The next packet has to be a keyframe.
   void restart() { avcodec_flush_buffers(codec_.get()); }
 
-  /// Decodes a packet; null decodes the remaining frames. Calls take(frame) for each frame that is
-  /// ready, until a call returns false. Returns false if a call did. The time of a frame is that of
-  /// its packet. Throws `data_error` for damaged data, unless damage is allowed: FFmpeg then
-  /// conceals errors in the frames, as players do.
+  /// Decodes a packet or, if `packet` is null, the remaining frames. Calls take(frame) for each
+  /// frame that is ready. If a call returns false, stops and returns false. A frame has the time of
+  /// its packet. Throws `data_error` for damaged data, unless damage is allowed. Then FFmpeg
+  /// conceals the errors, as players do.
   template <class Take>
   bool decode(const AVPacket* packet, const Take& take) {
     judge(avcodec_send_packet(codec_.get(), packet));

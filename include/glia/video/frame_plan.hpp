@@ -16,7 +16,7 @@ namespace glia {
 /// Chooses `count` of n frames, evenly spread, and returns their numbers.
 ///
 /// The numbers are floor((i + 1/2) n / count) for i = 0, ..., count - 1: the middle frames of
-/// `count` equal parts. They count from 0. If n < count, some numbers occur several times.
+/// `count` equal parts. They are counted from 0. If n < count, some numbers occur several times.
 ///
 ///     glia::frame_numbers(4, 100)  // 12, 37, 62, 87
 ///
@@ -41,11 +41,12 @@ struct packet_info {
   std::size_t bytes = 0;             ///< Size in bytes.
 };
 
-/// The order in which frames are shown, and the packets at which decoding may begin.
+/// The order in which frames are shown, and the packets at which decoding can begin.
 struct frame_order {
   std::vector<std::size_t> packet_of;  ///< Index of each frame's packet, in the order of showing.
-  /// Indices of packets at which decoding may begin, ascending, with 0 as the first: keyframes that
-  /// are shown after all earlier packets and before all later ones.
+  /// Indices of the packets at which decoding can begin, in ascending order. The first one is 0.
+  /// These packets are keyframes that are shown after all earlier packets and before all later
+  /// packets.
   std::vector<std::size_t> entries;
 };
 
@@ -69,8 +70,8 @@ struct frame_order {
   if (same != order.packet_of.end()) {
     return std::nullopt;
   }
-  // All times differ. So the first k packets have the k smallest times if the largest of their
-  // numbers in the order of showing is k - 1.
+  // All times differ. So the first k packets have the k smallest times if the largest of
+  // packet_of[0], ..., packet_of[k - 1] is k - 1.
   std::size_t last = 0;
   for (std::size_t k = 0; k < packets.size(); ++k) {
     if (packets[k].key && order.packet_of[k] == k && (k == 0 || last == k - 1)) {
@@ -84,15 +85,16 @@ struct frame_order {
   return order;
 }
 
-/// A range of packets that is decoded without a break, for some of the wanted frames.
+/// A range of packets that is decoded without a gap, to get some of the wanted frames.
 struct decoding_run {
-  std::size_t first = 0;            ///< Index of the first packet, one of `entries`.
-  std::size_t last = 0;             ///< One past the index of the last packet.
-  std::vector<std::size_t> wanted;  ///< Numbers of the wanted frames, ascending; may repeat.
+  std::size_t first = 0;  ///< Index of the first packet, one of `entries`.
+  std::size_t last = 0;   ///< One past the index of the last packet.
+  /// Numbers of the wanted frames in ascending order, possibly repeated.
+  std::vector<std::size_t> wanted;
 };
 
-/// Returns the runs that contain the wanted frames, ascending. Packets between runs are not
-/// decoded.
+/// Returns the runs that contain the wanted frames, in ascending order. Packets between two runs
+/// are not decoded.
 [[nodiscard]] inline std::vector<decoding_run> plan_decoding(std::span<const std::size_t> entries,
                                                              std::size_t packets,
                                                              std::span<const std::size_t> wanted) {

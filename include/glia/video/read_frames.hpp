@@ -14,15 +14,16 @@ namespace glia {
 
 /// Reads `count` frames of a video clip, evenly spread over the clip, as 8-bit RGB images.
 ///
-/// `frame_numbers` describes which frames are read. If the clip has fewer frames, some frames are
-/// returned several times. The supported formats and codecs are those for which FFmpeg's libraries
-/// were built. Needs FFmpeg 5.0 or newer: link `glia::video`.
+/// The frames are chosen as `frame_numbers` describes. If the clip has fewer than `count` frames,
+/// some frames are returned several times. The function supports all formats and codecs that your
+/// build of FFmpeg's libraries supports. Needs FFmpeg 5.0 or newer: link `glia::video`.
 ///
 ///     const auto frames = glia::read_frames("surfing.avi", 16, {.height = 224, .width = 224});
 ///
-/// **Frames.** Frame k is shown as number k, counted from 0. The number of frames is counted and
-/// not taken from the container. If every frame has a distinct time, only the needed parts between
-/// keyframes are decoded. Otherwise, the whole clip is decoded. The colors are exactly those of
+/// **Frames.** Frames are numbered from 0 in the order in which they are shown. glia counts the
+/// frames of the clip itself, because the number in the container may be wrong. If each packet is
+/// one frame and all times differ, only the necessary parts between keyframes are decoded;
+/// otherwise, the whole clip is decoded. Colors are exactly the same as with
 /// `ffmpeg -i CLIP -pix_fmt rgb24`. A rotation that the container asks for is not applied, and
 /// non-square pixels stay as they are.
 ///
@@ -31,13 +32,13 @@ namespace glia {
 /// program still receives them. Several threads may read clips at the same time.
 ///
 /// **Truncated clips.** AVI, MP4, MOV, Matroska and WebM declare their length, so that a truncated
-/// file is detected. Streams such as MPEG-TS and fragmented MP4 do not: if they are cut between two
-/// parts, they look like shorter clips.
+/// file is detected. Streams such as MPEG-TS and fragmented MP4 do not declare it: a stream that
+/// was cut between two parts looks like a shorter clip.
 ///
 /// Throws `value_error` if `count` is 0 or at least 2^31, or if there are more than 64 threads.
 /// Throws `data_error`, with the name of the file, if the file is missing, empty, truncated or not
-/// a video, or if it has no video stream or an unknown codec. Throws `data_error`, too, if a part
-/// that is decoded is damaged, if a frame has more than `max_pixels` pixels or the clip more than
+/// a video, or if it has no video stream or an unknown codec. Throws `data_error`, too, if one of
+/// the decoded parts is damaged, if a frame has more than `max_pixels` pixels or the clip more than
 /// `max_packets` packets, or if there is not enough memory.
 [[nodiscard]] inline std::vector<image> read_frames(const std::filesystem::path& path,
                                                     std::size_t count,

@@ -159,24 +159,25 @@ class ucf101_lists {
 
 }  // namespace detail
 
-/// Reads one of the three official splits of UCF101 into clips for training and clips for testing.
+/// Reads one of the three official splits of UCF101, and returns its clips for training and for
+/// testing.
 ///
-/// `clips` is the folder of the clips, `lists` the folder of the official lists (classInd.txt,
-/// trainlist01.txt, testlist01.txt, ...). Clips of one group, which look alike, are never on both
-/// sides of a split.
+/// `clips` is the folder of the clips, and `lists` is the folder of the official lists
+/// (classInd.txt, trainlist01.txt, testlist01.txt, ...). A split never divides a group of similar
+/// clips: all of them are for training, or all for testing.
 ///
 ///     const auto ucf = glia::ucf101_split("UCF-101", "ucfTrainTestlist", {.split = 1});
 ///     const glia::clip_dataset train(ucf.train);
 ///
-/// The clips may be in one folder for each class or all in one folder. Labels count from 0: they
-/// are the class numbers of the lists minus 1.
+/// The clips may be in one folder for each class or all in one folder. Labels are the class numbers
+/// of the lists minus 1, so the first label is 0.
 ///
 /// Source: Soomro, Zamir and Shah, "UCF101: A Dataset of 101 Human Actions Classes From Videos in
 /// The Wild", CRCV-TR-12-01, 2012.
 ///
 /// Throws `value_error` if the split is not 1, 2 or 3. Throws `data_error`, with list and line, if
-/// a list is missing or damaged, or if a clip is missing. With `allow_missing`, it throws only if
-/// all clips are missing.
+/// a list is missing or damaged, or if a clip is missing. With `allow_missing`, missing clips are
+/// an error only if all clips are missing.
 [[nodiscard]] inline ucf101_clips ucf101_split(const std::filesystem::path& clips,
                                                const std::filesystem::path& lists,
                                                const ucf101_options& options = {}) {
