@@ -17,15 +17,15 @@ namespace glia {
       .count();
 }
 
-/// The time during which a thread was busy with a part of a loop.
+/// An interval, in nanoseconds, during which a thread worked on a part of a loop.
 struct busy_time {
   std::thread::id thread;
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-/// A log of the times during which threads were busy. Loops add to it while it is watched. Safe to
-/// use from several threads.
+/// A log of the times during which threads were busy. Loops add to the log while `watched()` is
+/// true. Safe to use from several threads.
 class busy_log {
  public:
   [[nodiscard]] bool watched() const noexcept { return watched_.load(std::memory_order_relaxed); }

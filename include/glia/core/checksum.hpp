@@ -8,8 +8,9 @@
 namespace glia {
 
 /// A checksum that detects accidental changes of data: FNV-1a (Fowler, Noll, Vo) over words of 64
-/// bits instead of bytes. Every step is one to one, so two texts that differ in a single word
-/// always have different checksums. It does not protect against intentional changes.
+/// bits instead of bytes. Every step maps different sums to different sums, so two texts that
+/// differ in a single word always have different checksums. The checksum does not protect against
+/// intentional changes.
 class checksum {
  public:
   void add(std::uint64_t word) { sum_ = (sum_ ^ word) * 0x100000001B3; }

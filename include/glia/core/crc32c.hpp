@@ -12,7 +12,7 @@ namespace glia {
 namespace detail {
 
 /// The effect of each byte on the checksum, for Castagnoli's polynomial with reversed bits. Table i
-/// is for a byte followed by i others.
+/// is for a byte that is followed by i other bytes.
 inline constexpr auto crc32c_tables = [] {
   std::array<std::array<std::uint32_t, 256>, 8> tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

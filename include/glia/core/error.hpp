@@ -35,9 +35,9 @@ struct device_error : error {
 
 namespace detail {
 
-/// A reference to one part of a message: any value that can be written to a stream. One function
-/// assembles the messages of all types, because programs contain hundreds of messages and none of
-/// them has to be fast.
+/// A reference to one part of a message, which is any value that can be written to a stream. With
+/// it, one function assembles the messages from parts of all types: programs contain hundreds of
+/// messages, and none of them has to be fast.
 class text_part {
  public:
   text_part(const char* characters) : at_(characters), write_(&write_characters) {}

@@ -5,10 +5,11 @@
 namespace glia {
 
 /// While an object of this class exists, the calling thread treats denormal numbers as 0, both as
-/// operands and as results. In single precision these are numbers below 1.2e-38.
+/// operands and as results. In single precision, these are numbers with an absolute value below
+/// 1.2e-38.
 ///
-/// An optimizer's running means decay into that range if gradients are zero, and then stay there.
-/// On Intel processors, a product of such numbers takes a hundred times as long.
+/// If gradients are zero, an optimizer's running means decay into this range and stay there. On
+/// Intel processors, a product of such numbers takes a hundred times as long as other products.
 class flush_denormals {
  public:
   flush_denormals() noexcept : before_(state()) {

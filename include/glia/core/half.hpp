@@ -5,8 +5,8 @@
 
 namespace glia {
 
-/// A number in half precision (IEEE 754 binary16), as in files: 1 sign bit, 5 exponent bits and 10
-/// fraction bits.
+/// A number in half precision (IEEE 754 binary16), as files store it: 1 sign bit, 5 exponent bits
+/// and 10 fraction bits.
 struct half {
   std::uint16_t bits = 0;
 

@@ -22,7 +22,7 @@ inline void require_no_folder(const std::filesystem::path& path) {
 }
 
 /// Calls `call` and returns its result. If there is not enough memory, throws `data_error` with
-/// `name`, the data that it reads.
+/// `name`, the name of the data that `call` reads.
 template <class Call>
 auto within_memory(const std::string& name, const Call& call) {
   const auto failure = [&] {
@@ -57,8 +57,9 @@ auto naming(const std::string& name, const Call& call) {
 /// count)` writes the next bytes to `data` and returns their number. The memory of `bytes` is
 /// reused.
 ///
-/// A header that announces a wrong size is detected early: the function never allocates more than
-/// five times the existing data plus 4 kB. Smaller steps would copy more.
+/// If a header announces much more than the data, little memory is wasted: the function never
+/// allocates more than five times the existing data plus 4 kB. Smaller steps would copy the data
+/// more often.
 template <class Bytes, class Read>
 [[nodiscard]] Bytes read_announced(std::uint64_t announced, const Read& read, Bytes bytes = {}) {
   constexpr std::uint64_t first = 4096;

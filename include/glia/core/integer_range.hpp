@@ -10,7 +10,8 @@
 
 namespace glia {
 
-/// Values of a model's samples that must be integers, such as class indices for an embedding.
+/// A range of values in each sample of a model that must be integers, such as class indices for an
+/// embedding.
 struct integer_range {
   std::size_t first = 0;  ///< index of the first such value in a sample
   std::size_t end = 0;

@@ -10,9 +10,9 @@
 
 namespace glia {
 
-/// A member by which `living_ref` detects whether an object still exists. A copied or moved-to
-/// object is a different object, so assignments do not change its token. Copies do not throw,
-/// because memory is allocated only for the first reference.
+/// A member by which `living_ref` detects whether an object still exists. A copy is a different
+/// object, so it has its own token, and assigning to an object does not change the object's token.
+/// Copying does not throw, because a token allocates memory only for the first reference.
 class alive_token {
  public:
   alive_token() = default;

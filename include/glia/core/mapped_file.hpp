@@ -50,9 +50,9 @@ class readable_file {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// Maps `bytes` bytes from `offset`, which must be a multiple of the page size. `at` replaces an
-  /// existing mapping; null lets the system select the address. Throws `data_error`, with the path,
-  /// if the file cannot be read.
+  /// Maps `bytes` bytes from `offset`, which must be a multiple of the page size. If `at` is null,
+  /// the system selects the address; otherwise, the new mapping replaces an existing one at `at`.
+  /// Throws `data_error`, with the path, if the file cannot be read.
   void* map(std::size_t offset, std::size_t bytes, int protection, void* at = nullptr) const {
     void* const mapped = mmap(at, bytes, protection, MAP_PRIVATE | (at != nullptr ? MAP_FIXED : 0),
                               descriptor_, static_cast<off_t>(offset));

@@ -20,14 +20,14 @@ class memory_block;
 /// Allocates blocks of memory and keeps released blocks for later requests. A training step repeats
 /// its requests, so only the first step allocates memory from the system.
 ///
-/// Sizes are rounded up to a multiple of an eighth of their power of two, so at most 12.5 % is
+/// Sizes are rounded up in steps of one eighth of the next lower power of two, so at most 12.5 % is
 /// wasted. Each rounded size has a list of free blocks. Blocks are aligned to 64 bytes, a cache
-/// line. The pool's memory is limited: if it would exceed four times the largest amount in use at
-/// once (summed over the lists of all threads), the pool frees the blocks that have not been in use
-/// since it last reached this limit.
+/// line. The pool's memory is limited to about four times the largest amount in use at once (summed
+/// over the lists of all threads). If a request would exceed this limit, the pool first frees the
+/// blocks that have not been in use since it last reached the limit.
 ///
 /// Copies share the pool, and blocks keep it alive. It is safe to use from several threads: each
-/// thread has its own lists, and looks into the others' if its own are empty.
+/// thread has its own lists, and searches the lists of other threads if its own are empty.
 class memory_pool {
  public:
   static constexpr std::size_t max_shards = 8;
@@ -41,8 +41,8 @@ class memory_pool {
   /// Returns a block of at least `bytes` bytes. Throws `value_error` for sizes that no machine has,
   /// and `std::bad_alloc` if there is not enough memory.
   [[nodiscard]] memory_block allocate(std::size_t bytes) const;
-  /// Returns a block for short use, for requests whose sizes vary. It may be a free block of up to
-  /// four times the size.
+  /// Returns a block for short use. Use it for requests whose sizes vary: it may return a free
+  /// block of up to four times the requested size.
   [[nodiscard]] memory_block borrow(std::size_t bytes) const;
 
   /// Returns the number of bytes that the pool has taken from the system and not given back.
@@ -56,7 +56,7 @@ class memory_pool {
   static constexpr std::size_t alignment = 64;
   static constexpr std::size_t steps_per_power = 8;
   static constexpr std::size_t max_bytes = std::size_t{1} << 56;
-  // Enough for the tensors of successive steps and for those of a smaller last batch.
+  // Enough for the tensors of successive steps and for the tensors of a smaller last batch.
   static constexpr std::size_t max_kept = 4;
   static constexpr std::size_t classes = 57 * steps_per_power;
 
@@ -144,8 +144,8 @@ class memory_pool {
       }
       return nullptr;
     }
-    /// Returns a free block of the class, or of a class up to `last_class`, or else a new block
-    /// from the system.
+    /// Returns a free block of a size class from `size_class` to `last_class`. If there is none,
+    /// returns a new block from the system.
     header* take(std::size_t size_class, std::size_t last_class) {
       shard& mine = of_this_thread();
       {
@@ -164,8 +164,8 @@ class memory_pool {
       if (found == nullptr) {
         found = make(size_class);
       }
-      // A block of another thread stays here from now on; otherwise both threads would always meet
-      // at that list.
+      // A block from another thread's list belongs to this thread's list from now on. Otherwise,
+      // both threads would always lock the same list.
       found->from = &mine;
       const std::lock_guard guard(mine.lock);
       mine.hand_out(found);
@@ -207,7 +207,7 @@ class memory_pool {
       head->~header();
       ::operator delete (head, std::align_val_t{alignment});
     }
-    /// Frees the unused blocks that were released before each shard's last `rounds` rounds.
+    /// Frees the unused blocks that were released at least `rounds` rounds ago.
     void trim(std::size_t rounds = 0) {
       for_each_shard([&](shard& s) {
         for (header*& list : s.free) {
@@ -222,7 +222,8 @@ class memory_pool {
         ++s.round;
       });
     }
-    /// Frees memory, if necessary, so that `bytes` more stay approximately within the limit.
+    /// Frees memory, if necessary, so that the pool stays approximately within its limit with
+    /// `bytes` bytes more.
     void make_room(std::size_t bytes) {
       std::size_t most = bytes;
       for_each_shard([&](const shard& s) { most += s.most; });
@@ -308,10 +309,12 @@ class memory_block {
     return counted_ && head_->owners.load(std::memory_order_acquire) == 1;
   }
 
-  /// Returns an uncounted reference, valid while this one exists; its copies are not counted
-  /// either. Threads that read one block at the same time would slow each other down by counting.
+  /// Returns an uncounted reference, which is valid while this reference exists. Its copies are not
+  /// counted either. Use it if several threads read one block at the same time, because counting
+  /// would slow them down.
   [[nodiscard]] memory_block borrowed() const noexcept { return {head_, false}; }
-  /// Returns a counted reference to the same block. A counted one must exist during this call.
+  /// Returns a counted reference to the same block. Another counted reference must exist during
+  /// this call.
   [[nodiscard]] memory_block counted() const noexcept {
     if (head_ != nullptr) {
       head_->owners.fetch_add(1, std::memory_order_relaxed);
@@ -322,15 +325,15 @@ class memory_block {
   [[nodiscard]] explicit operator bool() const noexcept { return head_ != nullptr; }
 
   /// Returns an uncounted reference to memory of another owner. The `memory_block::ahead` bytes
-  /// before it must exist and be unused.
+  /// before this memory must exist and be unused.
   [[nodiscard]] static memory_block of_others(void* memory) noexcept {
     std::byte* const head = static_cast<std::byte*>(memory) - memory_pool::alignment;
     return {reinterpret_cast<memory_pool::header*>(head), false};
   }
   static constexpr std::size_t ahead = memory_pool::alignment;
 
-  /// Returns a counted reference to memory outside of pools. The `ahead` bytes before it must exist
-  /// and are overwritten. The last reference calls release(memory, bytes).
+  /// Returns a counted reference to memory outside of pools. The `ahead` bytes before this memory
+  /// must exist and are overwritten. The last reference calls release(memory, bytes).
   [[nodiscard]] static memory_block taken_over(void* memory, std::size_t bytes,
                                                void (*release)(void*,
                                                                std::size_t) noexcept) noexcept {

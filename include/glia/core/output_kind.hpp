@@ -6,7 +6,7 @@
 
 namespace glia {
 
-/// The activation at the end of a layer, as far as losses and metrics need to know it.
+/// The activation at the end of a layer, as far as losses and metrics distinguish it.
 enum class output_kind : std::uint8_t { other, sigmoid, softmax };
 
 /// Returns the name of an output kind.

@@ -10,18 +10,18 @@
 
 namespace glia {
 
-/// The key of one random sequence. Every element can be computed on its own, in any order and on
-/// any thread.
+/// The key of one random sequence. Every element can be computed without the elements before it, in
+/// any order and on any thread.
 struct random_key {
-  std::uint64_t seed = 0;    ///< of the whole run, any value
+  std::uint64_t seed = 0;    ///< seed of the whole run; any value
   std::uint32_t stream = 0;  ///< number of the consumer: a layer, a parameter or the shuffling
   std::uint32_t step = 0;    ///< number of the training step or epoch
 
   friend constexpr bool operator==(const random_key&, const random_key&) = default;
 };
 
-/// Block `index` of the sequence named by `key`: four random words of 32 bits from Philox 4x32 with
-/// 10 rounds.
+/// Returns block `index` of the sequence of `key`: four random words of 32 bits from Philox 4x32
+/// with 10 rounds.
 ///
 /// Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 [[nodiscard]] constexpr std::array<std::uint32_t, 4> philox(const random_key& key,
@@ -45,14 +45,14 @@ struct random_key {
   return {c0, c1, c2, c3};
 }
 
-/// Random word `index`, of 32 bits, of the sequence named by `key`.
+/// Returns word `index`, of 32 random bits, of the sequence of `key`.
 [[nodiscard]] constexpr std::uint32_t random_bits(const random_key& key,
                                                   std::uint64_t index) noexcept {
   return philox(key, index / 4)[index % 4];
 }
 
-/// Half of a random word, 16 bits: the low half of word index / 2 for an even index, else the high
-/// half. It costs half as much as a word, for decisions that need only 16 bits.
+/// Returns 16 random bits: the low half of word index / 2 if `index` is even, and otherwise the
+/// high half. Use it for decisions that need only 16 bits, because it costs half as much as a word.
 [[nodiscard]] constexpr std::uint16_t random_half(const random_key& key,
                                                   std::uint64_t index) noexcept {
   return static_cast<std::uint16_t>(random_bits(key, index / 2) >> (index % 2 * 16));
@@ -60,8 +60,9 @@ struct random_key {
 
 namespace inverse_error_function {
 
-// erf^-1(u) = u p(x). The polynomial p has x = w - 5/2 if w = -ln(1 - u^2) is below 5, else x =
-// sqrt(w) - 3. The coefficients begin with that of the highest power.
+// erf^-1(u) = u p(x). Let w = -ln(1 - u^2). If w < 5, then x = w - 5/2, and the polynomial p has
+// the coefficients `near`. Otherwise x = sqrt(w) - 3, and p has the coefficients `far`. The
+// coefficient of the highest power comes first.
 inline constexpr std::array<double, 9> near{2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
                                             -4.39150654e-06, 0.00021858087,  -0.00125372503,
                                             -0.00417768164,  0.246640727,    1.50140941};
@@ -71,9 +72,9 @@ inline constexpr std::array<double, 9> far{-0.000200214257, 0.000100950558, 0.00
 
 }  // namespace inverse_error_function
 
-/// A standard normal number computed from one random word: sqrt(2) erf^-1(u), where 24 bits of the
-/// word select u among the odd multiples of 2^-24 between -1 and 1. Its absolute value is at most
-/// 5.42, its relative error 1e-6.
+/// Returns a standard normal number for one random word: sqrt(2) erf^-1(u), where 24 bits of the
+/// word select u among the odd multiples of 2^-24 between -1 and 1. The absolute value is at most
+/// 5.42, and the relative error is 1e-6.
 ///
 /// Giles, "Approximating the erfinv function", GPU Computing Gems, 2011.
 template <class T>

@@ -7,7 +7,7 @@
 namespace glia {
 
 /// Returns whether the class `truth` has one of the k highest scores. Of equal scores, the first
-/// counts as higher. Returns false if a score is NaN or the class has no score.
+/// counts as higher. Returns false if a score is NaN, or if the class `truth` has no score.
 template <class T>
 [[nodiscard]] bool is_in_top_k(std::span<const T> scores, std::size_t truth, std::size_t k) {
   if (truth >= scores.size()) {

@@ -12,19 +12,19 @@
 
 namespace glia {
 
-/// One of several named tensors that are stored one after the other in a row: an input or output of
-/// a model with several of them, or the target of an output.
+/// One of several named tensors that are stored one after the other in a row. It is an input, an
+/// output or the target of an output, for a model with several inputs or outputs.
 struct row_part {
   std::string name;
   shape extents;            ///< shape of one sample
-  std::size_t first = 0;    ///< index of its first element in the row
+  std::size_t first = 0;    ///< index of the tensor's first element in the row
   std::size_t classes = 0;  ///< number of classes, if the elements are class indices; 0: any values
   output_kind gives = output_kind::other;
   std::string giver = {};  ///< layer that determines `gives`, for an output
 
   /// Returns the number of elements of one sample.
   [[nodiscard]] std::size_t size() const { return extents.size(); }
-  /// Returns the index after its last element in the row.
+  /// Returns one past the index of the tensor's last element in the row.
   [[nodiscard]] std::size_t end() const { return first + size(); }
 };
 
@@ -33,7 +33,7 @@ struct row_part {
   return parts.empty() ? 0 : parts.back().end();
 }
 
-/// Describes the content of a row: image (28, 28, 1), age (1).
+/// Returns the names and shapes of the tensors in a row, such as image (28, 28, 1), age (1).
 [[nodiscard]] inline std::string parts_text(const std::vector<row_part>& parts) {
   std::string result;
   for (const row_part& part : parts) {
@@ -42,8 +42,7 @@ struct row_part {
   return result.empty() ? "none with a name" : result;
 }
 
-/// Returns the part with this name. Throws `value_error`, which lists the existing names, if there
-/// is none.
+/// Returns the part with this name. If there is none, throws `value_error` with the existing names.
 [[nodiscard]] inline const row_part& part_called(std::string_view name,
                                                  const std::vector<row_part>& parts,
                                                  std::string_view where) {

@@ -30,8 +30,9 @@ struct program_result {
 
 namespace detail {
 
-/// A temporary file that is deleted with this object. Programs get files instead of pipes: then no
-/// program waits for another, and a program that does not read its input raises no SIGPIPE.
+/// A temporary file that is deleted with this object. Programs get files instead of pipes. Then
+/// neither program waits for the other, and there is no SIGPIPE if a program does not read its
+/// input.
 class unnamed_file {
  public:
   unnamed_file() : file_(std::tmpfile()) {
@@ -39,8 +40,8 @@ class unnamed_file {
         file_ != nullptr,
         "run_program: cannot create a temporary file; check that the disk is not full "
         "and that /tmp is writable");
-    // The number must be above those of the three standard streams that it replaces, and other
-    // programs must not inherit it.
+    // The number must be above the numbers 0 to 2 of the standard streams, which it replaces in the
+    // program. Other programs must not inherit it.
     number_ = fcntl(fileno(file_), F_DUPFD_CLOEXEC, 3);
   }
   unnamed_file(const unnamed_file&) = delete;
@@ -77,9 +78,8 @@ class unnamed_file {
 }  // namespace detail
 
 /// Runs a program, waits for its end and returns its status and output. The program is found by
-/// PATH unless its name contains a slash, and its arguments are not interpreted by a shell. `input`
-/// is its standard input. The status is `not_found` if the program does not exist or cannot be
-/// started.
+/// PATH unless its name contains a slash. No shell interprets its arguments. `input` is its
+/// standard input. The status is `not_found` if the program does not exist or cannot be started.
 ///
 /// Throws `value_error` if `command` is empty, and `data_error` if temporary files cannot be
 /// written.

@@ -11,9 +11,9 @@
 
 namespace glia {
 
-/// The extents of a tensor, outermost axis first, such as {32, 28, 28, 1}. It has up to `max_rank`
-/// (6) extents, which are stored inline: training creates shapes in every step and must not
-/// allocate.
+/// The extents of a tensor, outermost axis first, such as {32, 28, 28, 1}. A shape has up to
+/// `max_rank` (6) extents. They are stored inline, because training creates shapes in every step
+/// and must not allocate memory for them.
 ///
 /// Throws `shape_error` for more than `max_rank` extents.
 class shape {
@@ -84,8 +84,8 @@ class shape {
   std::size_t rank_ = 0;
 };
 
-/// Returns whether a tensor of this shape can fit into any machine's memory, which is below 2^56
-/// bytes. Without this check, larger sizes would wrap around to small numbers.
+/// Returns whether a tensor of this shape takes at most 2^56 bytes, which is more than any machine
+/// has. Without this check, larger sizes would overflow to small numbers.
 [[nodiscard]] constexpr bool fits_memory(const shape& s, std::size_t element_bytes) noexcept {
   std::size_t left = (std::size_t{1} << 56) / element_bytes;
   for (const std::size_t extent : s) {
@@ -97,8 +97,8 @@ class shape {
   return true;
 }
 
-/// Returns the bytes that a tensor of this shape takes in memory. Throws `shape_error` if no
-/// machine has enough memory.
+/// Returns the size in bytes of a tensor of this shape. Throws `shape_error` if no machine has
+/// enough memory.
 [[nodiscard]] inline std::size_t byte_size(const shape& s, std::size_t element_bytes) {
   require<shape_error>(fits_memory(s, element_bytes), "a tensor of shape ", s,
                        " is larger than any machine's memory; check its extents");

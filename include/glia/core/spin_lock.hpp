@@ -21,7 +21,7 @@ inline void spin_pause() noexcept {
 
 /// A lock for sections of a few instructions, otherwise like `std::mutex`. A child process can
 /// acquire a lock that was held by a thread of its parent at the time of the fork. Therefore, the
-/// protected data must be usable after every single write.
+/// protected data must be valid after every single write.
 class spin_lock {
  public:
   void lock() noexcept {

@@ -9,7 +9,7 @@ namespace glia {
 
 /// Formats rows of cells as a table of text. The first row is a heading with a line below it. If
 /// `total` is true, the last row has a line above it. The first `left` columns are aligned to the
-/// left, the others to the right.
+/// left, the other columns to the right.
 [[nodiscard]] inline std::string text_table(const std::vector<std::vector<std::string>>& rows,
                                             std::size_t left = 1, bool total = false) {
   std::vector<std::size_t> width;

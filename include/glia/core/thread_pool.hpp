@@ -19,20 +19,20 @@ namespace glia {
 
 /// Runs loops on a fixed set of threads, which includes the calling thread.
 ///
-/// The indices of a loop are handed out one by one as threads become free. Callers cut their work
-/// into blocks whose borders do not depend on the number of threads; then the results do not depend
-/// on it either. A loop body must not throw, and a loop has at most 2^32 - 2 indices.
+/// The indices of a loop are handed out one by one as threads become free. If callers divide their
+/// work into blocks whose borders do not depend on the number of threads, the results do not depend
+/// on this number either. A loop body must not throw, and a loop has at most 2^32 - 2 indices.
 ///
 /// Any number of threads may call at the same time. A single caller gets all threads, several
-/// callers share them, and a caller for which no thread is left runs its loop alone. A child
-/// process made by `fork`, in which the pool's threads do not exist, also runs loops alone.
+/// callers share them, and a caller for which no thread is left runs its loop alone. In a child
+/// process made by `fork`, the pool's threads do not exist, so every caller runs its loops alone.
 class thread_pool {
  public:
   static constexpr std::size_t max_threads = 1024;
 
-  /// Starts the threads. `threads` includes the caller; 0 means one for each core. Throws
-  /// `value_error` for more than max_threads threads, and if the system cannot start this number of
-  /// threads.
+  /// Starts the threads. `threads` is their number with the caller; 0 means one for each core.
+  /// Throws `value_error` for more than max_threads threads, and if the system cannot start this
+  /// number of threads.
   explicit thread_pool(std::size_t threads = 0) : crew_(std::make_unique<crew>()) {
     if (threads == 0) {
       threads = std::max(1U, std::thread::hardware_concurrency());
@@ -71,7 +71,7 @@ class thread_pool {
 
   /// Calls body(i, thread) once for each i = 0, ..., count - 1, and returns when all calls are
   /// done. `thread` is below size(). Two calls with the same `thread` never overlap within a loop,
-  /// so it can select scratch memory. Results must not depend on it.
+  /// so it can select scratch memory. Results must not depend on `thread`.
   template <class Body>
   void parallel_for(std::size_t count, const Body& body) {
     if (count > 1 && size() > 1 && !forked()) {
@@ -102,8 +102,8 @@ class thread_pool {
   // A training step has about twenty short loops. Waking a worker that sleeps between them would
   // take longer than a loop does. About 50 microseconds of spinning bridge most gaps.
   static constexpr int spins_before_sleep = 2000;
-  // If the caller's last index is with a worker that waits for a core, the caller must release its
-  // own core.
+  // If the last index of a loop was taken by a worker that waits for a core, the caller must
+  // release its own core.
   static constexpr int spins_before_yield = 4000;
 
   /// The loop of one caller. It can be reused as soon as it is done: see `ticket`.
@@ -161,7 +161,8 @@ class thread_pool {
     std::condition_variable wake;
     std::uint32_t process = process_number();
 
-    /// Returns false if the caller has to run its loop alone.
+    /// Runs a loop on several threads. Returns false, without running it, if the caller has to run
+    /// it alone.
     bool share_out(std::size_t count, function body, const void* context) {
       const caller_count here(callers);
       const std::size_t share = (threads.size() + 1) / here.all;  // number of threads for this loop

@@ -6,8 +6,8 @@
 namespace glia {
 
 /// Returns the length in bytes of the UTF-8 character at the beginning of `text`, or 0 if the text
-/// does not begin with one. Overlong forms, surrogates and code points above U+10FFFF are invalid
-/// (RFC 3629, section 4).
+/// does not begin with a valid character. Overlong forms, surrogates and code points above U+10FFFF
+/// are invalid (RFC 3629, section 4).
 [[nodiscard]] inline std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;

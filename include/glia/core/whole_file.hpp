@@ -40,8 +40,8 @@ namespace detail {
   throw data_error(text(path.string(), ": its symbolic links form a loop"));
 }
 
-/// A new, empty file in the same folder as another one, which it may replace later. Its name is
-/// unique among all programs, and the file is deleted with this object.
+/// A new, empty file in the folder of a target file, which it can replace later. Its name is unique
+/// among all programs. The destructor deletes the file unless it has replaced the target.
 class part_file {
  public:
   /// Creates the file. `name` is the target's name in error messages. Throws `data_error` if the
@@ -71,13 +71,14 @@ class part_file {
     }
   }
 
-  /// Returns the descriptor of the open file, for writing. The file is locked, and SMB shares
-  /// refuse to write through another descriptor.
+  /// Returns the descriptor of the open file. Write only through this descriptor: the file is
+  /// locked, and SMB shares refuse to write through another one.
   [[nodiscard]] int descriptor() const { return file_; }
 
   /// Removes the unfinished part files that killed programs have left in a folder. A file that
   /// cannot be locked stays, since another program may be writing it; on file systems without
-  /// locks, all files stay. The lock is shared, because NFS grants that for reading as well.
+  /// locks, all files stay. The lock is a shared one, because NFS also grants it for a file that is
+  /// open only for reading.
   static void remove_abandoned(const std::filesystem::path& folder) {
     std::error_code failure;
     for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
@@ -94,8 +95,8 @@ class part_file {
     }
   }
 
-  /// Gives the file the target's name and permissions, after its bytes are on the disk. Otherwise,
-  /// after a power failure the new name could exist without them.
+  /// Waits until the file's bytes are on the disk, and then gives it the target's name and
+  /// permissions. Without waiting, a power failure could leave the target's name without the bytes.
   void replace(const std::filesystem::path& target) {
     if (replaces_) {
       // Some file systems have no permissions to preserve.
@@ -176,8 +177,8 @@ class descriptor_buffer : public std::streambuf {
   std::vector<char> bytes_ = std::vector<char>(std::size_t{1} << 16);
 };
 
-/// A file that is being written; see `write_whole_file`. `close` gives it its name; without that
-/// call, it is deleted.
+/// A file that is being written; see `write_whole_file`. `close` gives the file its name; without
+/// this call, the destructor deletes it.
 class whole_file {
  public:
   explicit whole_file(const std::filesystem::path& path)
@@ -224,8 +225,8 @@ class whole_file {
 /// interruption, the old file or no file of that name exists, never an incomplete one.
 ///
 /// If several threads or programs write to one path, all of them succeed and the last file remains.
-/// Symbolic links stay, and their target is replaced. A replaced file passes its permissions on.
-/// The stream writes numbers independently of the program's locale.
+/// Symbolic links stay, and their target is replaced. The new file gets the permissions of the file
+/// that it replaces. The stream writes numbers independently of the program's locale.
 ///
 /// Throws `data_error`, with the path, if the file cannot be written. Exceptions of `write` are
 /// passed on.
