@@ -57,7 +57,7 @@ endfunction()
 
 # glia_add_together(NAME SOURCE... [UNITS N] [NAMES NAME...] [OWN HEADER...])
 #
-# Programs as one program NAME, which links glia::compiled and is not optimised. The name by which it is
+# Programs as one program NAME, which links glia::compiled and is not optimized. The name by which it is
 # called says which of them runs: beside it stands a link to it for each.
 function(glia_add_together together)
   cmake_parse_arguments(arg "" "UNITS" "NAMES;OWN" ${ARGN})

@@ -91,11 +91,11 @@ inline void write_judged(const std::filesystem::path& path, const std::vector<ju
     const std::size_t rows = i / columns + 1;
     const auto x = static_cast<double>(layout.gap + i % columns * step(one.picture.width) + middle);
     const auto y = static_cast<double>(rows * step(one.picture.height) + 13);
-    const glia::rgb colour = good ? dark_right : dark_wrong;
+    const glia::rgb color = good ? dark_right : dark_wrong;
     labels.push_back(
-        {glia::text(names[one.taken_for], ' ', std::lround(100 * one.share), " %"), x, y, colour});
+        {glia::text(names[one.taken_for], ' ', std::lround(100 * one.share), " %"), x, y, color});
     if (!good) {
-      labels.push_back({"(is: " + names[one.truth] + ")", x, y + 16, colour});
+      labels.push_back({"(is: " + names[one.truth] + ")", x, y + 16, color});
     }
   }
   const glia::image grid = glia::image_grid(cells, layout);

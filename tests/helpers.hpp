@@ -89,7 +89,7 @@ std::vector<float> run_layer(const Layer& layer, const glia::shape& batch,
   return values_of(device, y.value());
 }
 
-/// A small labelled data set that a small network learns: points in the plane, their class the
+/// A small labeled data set that a small network learns: points in the plane, their class the
 /// quadrant.
 struct quadrants {
   std::size_t count = 200;

@@ -94,6 +94,6 @@ COMPARISONS = {
                            contestants("xception", 16, TRAINED, FORMS), "step"),
     "resnet152_v2": Comparison("ResNet152V2's features of a clip, 5 frames at 224x224", [5],
                                contestants("resnet152_v2", 20, FROZEN, FORMS), "clip"),
-    "mobilenet_v2": Comparison("MobileNetV2's features (width 1, 224x224, batch normalisation folded)", [32],
+    "mobilenet_v2": Comparison("MobileNetV2's features (width 1, 224x224, batch normalization folded)", [32],
                                mobilenet_v2(), "per image", 599.0, ["mobilenet_v2_report", "sgemm_report"]),
 }

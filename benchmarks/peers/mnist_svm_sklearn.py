@@ -7,7 +7,7 @@ both programs' times and accuracies side by side, and ends with 1 where accuraci
 apart.
 
 SVC is scikit-learn's own copy of LIBSVM on dense rows, its dot products by BLAS, with the defaults (C 1, tolerance
-1e-3, cache 200 MB) in float64, the only type it trains in. Tried for 4,000 grey images at gamma 'scale', seconds of
+1e-3, cache 200 MB) in float64, the only type it trains in. Tried for 4,000 gray images at gamma 'scale', seconds of
 fit, two cores of an Intel Xeon (family 6, model 207):
 
     1.7    numpy arrays, in C order: kept here
@@ -42,7 +42,7 @@ def run_example(flags, folder):
     """(images, gamma) -> (seconds, accuracy in per cent), and the seconds of results.csv."""
     done = subprocess.run([flags.program, "--output", folder, "--images", str(flags.rows), "--rows", str(flags.rows),
                            "--sizes", "100", "200", "--epochs", "1"], capture_output=True, text=True, check=True)
-    rows = re.findall(r"^(grey|black and white) +\S+ (scale|auto) +([\d.]+) s +([\d.]+) %", done.stdout, re.MULTILINE)
+    rows = re.findall(r"^(gray|black and white) +\S+ (scale|auto) +([\d.]+) s +([\d.]+) %", done.stdout, re.MULTILINE)
     found = {(images, gamma): (float(seconds), float(accuracy)) for images, gamma, seconds, accuracy in rows}
     return found, *re.search(r"in ([\d.]+) s, by the SVM on (\S+) images", done.stdout).groups()
 
@@ -60,22 +60,22 @@ def run_sklearn(folder, results_on):
     from sklearn.svm import SVC
 
     data = read_rows(f"{folder}/train.csv", 60000)
-    labels, grey = data[:, 0].astype(int), data[:, 1:].copy()
+    labels, gray = data[:, 0].astype(int), data[:, 1:].copy()
     with open(f"{folder}/split.csv", encoding="ascii") as file:
         split = list(csv.DictReader(file))
     train = [int(row["row"]) for row in split if row["part"] == "train"]
     held_out = [int(row["row"]) for row in split if row["part"] == "held_out"]
-    unlabelled = read_rows(f"{folder}/test.csv", 5000)
+    unlabeled = read_rows(f"{folder}/test.csv", 5000)
     results, prediction = {}, {}
     for gamma in ("scale", "auto"):
-        for images, pixels in (("grey", grey), ("black and white", (grey != 0).astype(grey.dtype))):
+        for images, pixels in (("gray", gray), ("black and white", (gray != 0).astype(gray.dtype))):
             start = time.perf_counter()
             model = SVC(gamma=gamma).fit(pixels[train], labels[train])
             seconds = time.perf_counter() - start
             accuracy = 100 * float((model.predict(pixels[held_out]) == labels[held_out]).mean())
             results[images, gamma] = seconds, accuracy
             if gamma == "scale" and images.replace(" ", "-") == results_on:
-                rows = unlabelled if images == "grey" else (unlabelled != 0).astype(grey.dtype)
+                rows = unlabeled if images == "gray" else (unlabeled != 0).astype(gray.dtype)
                 start = time.perf_counter()
                 predicted = model.predict(rows)
                 prediction["seconds"] = time.perf_counter() - start

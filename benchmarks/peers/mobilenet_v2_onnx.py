@@ -1,4 +1,4 @@
-"""The features of MobileNetV2 (width 1, 224x224, random weights, batch normalisation folded) in float32, by OpenVINO
+"""The features of MobileNetV2 (width 1, 224x224, random weights, batch normalization folded) in float32, by OpenVINO
 (--openvino 1) or ONNX Runtime (--openvino 0).
 
 As fast as we could get both. Tried with two threads of an Intel Xeon (family 6, model 207, AVX-512) with OpenVINO
@@ -9,7 +9,7 @@ seven:
     4.74  5.54   ... a stream for each thread, whole batches
     3.50  3.65   ... a stream for each thread, the batch in parts of 4: kept
     3.46  3.98   ... in parts of 1
-    5.17  5.54   ONNX Runtime, all graph optimisations: kept
+    5.17  5.54   ONNX Runtime, all graph optimizations: kept
     4.87  5.73   ... with denormals as zero
     5.24  5.56   ... without spinning
 """

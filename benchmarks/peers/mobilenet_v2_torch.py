@@ -4,7 +4,7 @@ Written for Debian's python3-torch 1.13, which has no torchvision. Milliseconds 
 AMD EPYC (Zen 3), 2026-11-21, NCHW and channels_last:
 
     13.8  10.4   the plain model in inference mode: --optimized 0, with --nchw 1 and 0
-    10.9   6.8   traced and frozen, which folds the batch normalisation
+    10.9   6.8   traced and frozen, which folds the batch normalization
      6.2         ... with optimize_for_inference, which hands convolutions to oneDNN: the default here
 """
 

@@ -42,7 +42,7 @@ def train():
     if flags.network == "xception":
         x, form = images_of(331)
         model = Xception().to(memory_format=form)
-        if flags.compiled:  # alone: the whole step as one graph takes no batch normalisation's statistics
+        if flags.compiled:  # alone: the whole step as one graph takes no batch normalization's statistics
             model = torch.compile(model, dynamic=False)
         y = torch.arange(flags.batch)
     else:

@@ -1,6 +1,6 @@
 """The peers' networks as ONNX graphs with random weights, built in memory, for the runtimes that only infer.
 
-Batch normalisation is folded, as exporters do it; weights are drawn so that activations keep their size.
+Batch normalization is folded, as exporters do it; weights are drawn so that activations keep their size.
 """
 
 import numpy

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-/// How one of the five flowers is drawn: petals around a centre.
+/// How one of the five flowers is drawn: petals around a center.
 struct flower_shape {
-  double petals;     // around the centre; 0: rings
+  double petals;     // around the center; 0: rings
   double depth;      // of the gaps between petals, 0 to 1
   double sharpness;  // of the petals' tips
-  double centre;     // radius, of the flower's
+  double center;     // radius, of the flower's
   glia::rgb petal;
   glia::rgb middle;
 };
@@ -53,16 +53,16 @@ inline glia::image draw_flower(const flower_shape& flower, std::size_t extent,
                                           : 0.5 + 0.5 * std::cos(3 * around);
     const double edge = 1 - flower.depth * (1 - std::pow(wave, flower.sharpness));
     const double grass = green * between(0.8, 1.2);
-    std::array<double, 3> colour{grass * 0.45, grass, grass * 0.3};
+    std::array<double, 3> color{grass * 0.45, grass, grass * 0.3};
     if (distance < edge) {
-      const glia::rgb& from = distance < flower.centre ? flower.middle : flower.petal;
+      const glia::rgb& from = distance < flower.center ? flower.middle : flower.petal;
       const double rings = flower.petals > 0 ? 0 : 0.35 * std::sin(14 * distance + 2 * around);
       const double shade = light * (1 - 0.25 * distance + rings) * between(0.95, 1.05);
-      std::transform(from.begin(), from.end(), colour.begin(),
+      std::transform(from.begin(), from.end(), color.begin(),
                      [&](std::uint8_t channel) { return channel * shade; });
     }
     for (std::size_t c = 0; c < 3; ++c) {
-      picture.pixels[3 * i + c] = static_cast<std::uint8_t>(std::clamp(colour[c], 0.0, 255.0));
+      picture.pixels[3 * i + c] = static_cast<std::uint8_t>(std::clamp(color[c], 0.0, 255.0));
     }
   }
   return picture;

@@ -16,7 +16,7 @@ inline auto flowers_network(const glia::mobilenet_v2& features, std::size_t trai
                           glia::dropout{0.4}, glia::dense{classes}};
 }
 
-/// What a file of weights holds: this network with batch normalisation or with it folded into the
+/// What a file of weights holds: this network with batch normalization or with it folded into the
 /// convolutions, under its own names or torchvision's, or a whole network that was saved.
 struct weights {
   glia::tensor_map tensors;

@@ -30,15 +30,15 @@ struct digits {
 /// Writes images as comma-separated values under a header: label,pixel0,pixel1,... or the pixels
 /// alone.
 inline void write_csv(const std::filesystem::path& path, const glia::image_bytes& images,
-                      bool labelled) {
+                      bool labeled) {
   glia::write_whole_file(path, [&](std::ostream& out) {
-    std::string line = labelled ? "label" : "";
+    std::string line = labeled ? "label" : "";
     for (std::size_t i = 0; i < images.input_shape().size(); ++i) {
       line += glia::text(line.empty() ? "" : ",", "pixel", i);
     }
     out << line << '\n';
     for (std::size_t n = 0; n < images.size(); ++n) {
-      line = labelled ? std::to_string(images.label(n)) : "";
+      line = labeled ? std::to_string(images.label(n)) : "";
       for (const std::uint8_t pixel : images.pixels(n)) {
         line += line.empty() ? "" : ",";
         line += std::to_string(pixel);
@@ -54,12 +54,12 @@ inline digits read_csv(const std::filesystem::path& path, std::size_t rows) {
   std::ifstream in(path);
   std::string line;
   std::getline(in, line);
-  const bool labelled = line.starts_with("label,");
+  const bool labeled = line.starts_with("label,");
   glia::require<glia::data_error>(
-      labelled || line.starts_with("pixel0"), path.string(),
+      labeled || line.starts_with("pixel0"), path.string(),
       ": expected a file whose header is label,pixel0,... or pixel0,...");
   const auto columns = static_cast<std::size_t>(std::count(line.begin(), line.end(), ',')) + 1;
-  digits result{.width = columns - (labelled ? 1 : 0), .pixels = {}, .labels = {}};
+  digits result{.width = columns - (labeled ? 1 : 0), .pixels = {}, .labels = {}};
   for (std::size_t n = 0; n < rows && std::getline(in, line); ++n) {
     const char* at = line.data();
     const char* const end = at + line.size();
@@ -69,7 +69,7 @@ inline digits read_csv(const std::filesystem::path& path, std::size_t rows) {
       const bool separated = column + 1 < columns ? next != end && *next == ',' : next == end;
       glia::require<glia::data_error>(failure == std::errc() && separated, path.string(), ": line ",
                                       n + 2, ": expected ", columns, " whole numbers up to 255");
-      (labelled && column == 0 ? result.labels : result.pixels).push_back(value);
+      (labeled && column == 0 ? result.labels : result.pixels).push_back(value);
       at = next + (column + 1 < columns ? 1 : 0);
     }
   }
@@ -77,11 +77,11 @@ inline digits read_csv(const std::filesystem::path& path, std::size_t rows) {
 }
 
 /// The same with every pixel that is not 0 set to 1.
-inline digits black_and_white(digits grey) {
-  for (std::uint8_t& pixel : grey.pixels) {
+inline digits black_and_white(digits gray) {
+  for (std::uint8_t& pixel : gray.pixels) {
     pixel = pixel == 0 ? 0 : 1;
   }
-  return grey;
+  return gray;
 }
 
 /// Rows to train with and to judge by.

@@ -1,4 +1,4 @@
-// Classifies MNIST digits with support vector machines, on grey and on black-and-white images.
+// Classifies MNIST digits with support vector machines, on gray and on black-and-white images.
 //
 //     examples/run mnist_svm
 //     examples/run mnist_svm --gamma 0.01 --sizes 500 1000 2000
@@ -6,7 +6,7 @@
 // Writes MNIST as CSV, takes the first 5,000 rows, four fifths of them to train with, and trains
 // C-SVC with an RBF kernel (LIBSVM) on the pixels from 0 to 255 and on the same with each that is
 // not 0 set to 1; prints times and accuracies. That is a notebook of 2018 on scikit-learn, whose
-// gamma was then 'auto', 1 / 784: on grey images every two digits are so far apart that the kernel
+// gamma was then 'auto', 1 / 784: on gray images every two digits are so far apart that the kernel
 // sees none alike, and the accuracy is that of a guess; black and white makes it work. Today's
 // default, 'scale', divides by the pixels' variance as well and does not mind. Both are run.
 //
@@ -29,11 +29,11 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 void classify(const settings& s) {
-  const digits grey = read_csv(s.output / "train.csv", s.rows);
-  const digits binary = black_and_white(grey);
-  const row_split split = split_rows(grey.size(), s.seed);
+  const digits gray = read_csv(s.output / "train.csv", s.rows);
+  const digits binary = black_and_white(gray);
+  const row_split split = split_rows(gray.size(), s.seed);
   write_split(s.output / "split.csv", split);
-  write_pictures(s.output, grey, binary);
+  write_pictures(s.output, gray, binary);
 
   std::cout << split.train.size() << " rows to train with, " << split.held_out.size()
             << " held out\n\nimages           gamma            training   accuracy  support "
@@ -42,7 +42,7 @@ void classify(const settings& s) {
   double highest = -1;
   bool best_is_binary = false;
   for (const std::string& name : s.gammas) {
-    for (const digits* data : {&grey, &binary}) {
+    for (const digits* data : {&gray, &binary}) {
       const double gamma = gamma_of(name, *data, split.train);
       const auto start = std::chrono::steady_clock::now();
       auto trained = std::make_unique<digit_svm>(*data, split.train, gamma);
@@ -51,7 +51,7 @@ void classify(const settings& s) {
       std::ostringstream shown;
       shown << std::setprecision(3) << gamma
             << (name == "auto" || name == "scale" ? " " + name : "");
-      std::cout << std::left << std::setw(17) << (data == &grey ? "grey" : "black and white")
+      std::cout << std::left << std::setw(17) << (data == &gray ? "gray" : "black and white")
                 << std::setw(17) << shown.str() << std::right << std::fixed << std::setprecision(2)
                 << std::setw(6) << seconds << " s" << std::setw(9) << 100 * accuracy << " %"
                 << std::setw(17) << trained->support_vectors() << std::endl;
@@ -63,18 +63,18 @@ void classify(const settings& s) {
     }
   }
 
-  digits unlabelled = read_csv(s.output / "test.csv", s.unlabelled);
-  unlabelled = best_is_binary ? black_and_white(std::move(unlabelled)) : unlabelled;
+  digits unlabeled = read_csv(s.output / "test.csv", s.unlabeled);
+  unlabeled = best_is_binary ? black_and_white(std::move(unlabeled)) : unlabeled;
   const auto start = std::chrono::steady_clock::now();
   glia::write_whole_file(s.output / "results.csv", [&](std::ostream& out) {
     out << "ImageId,Label\n";
-    for (std::size_t i = 0; i < unlabelled.size(); ++i) {
-      out << i + 1 << ',' << +best->predict(unlabelled.row(i)) << '\n';
+    for (std::size_t i = 0; i < unlabeled.size(); ++i) {
+      out << i + 1 << ',' << +best->predict(unlabeled.row(i)) << '\n';
     }
   });
-  std::cout << "\nresults.csv: " << unlabelled.size() << " rows without labels in "
+  std::cout << "\nresults.csv: " << unlabeled.size() << " rows without labels in "
             << seconds_since(start) << " s, by the SVM on "
-            << (best_is_binary ? "black-and-white" : "grey") << " images\n";
+            << (best_is_binary ? "black-and-white" : "gray") << " images\n";
 }
 
 int run(int argc, char** argv) {

@@ -26,11 +26,11 @@ inline glia::image picture_of(std::span<const std::uint8_t> pixels, std::uint8_t
   return picture;
 }
 
-/// The first digit grey and in black and white (digit.png), and histograms of its pixels
+/// The first digit gray and in black and white (digit.png), and histograms of its pixels
 /// (pixels.svg and pixels.png).
-inline void write_pictures(const std::filesystem::path& folder, const digits& grey,
+inline void write_pictures(const std::filesystem::path& folder, const digits& gray,
                            const digits& binary) {
-  const std::vector<glia::framed_image> both{{picture_of(grey.row(0), 255)},
+  const std::vector<glia::framed_image> both{{picture_of(gray.row(0), 255)},
                                              {picture_of(binary.row(0), 1)}};
   glia::write_png(folder / "digit.png", glia::image_grid(both, {.columns = 2}));
   const auto histogram = [](const std::string& title, std::span<const std::uint8_t> pixels,
@@ -46,10 +46,10 @@ inline void write_pictures(const std::filesystem::path& folder, const digits& gr
                                         .canvas = {.width = 520, .height = 380}});
   };
   const std::vector<glia::plot::chart> panels{
-      histogram("grey", grey.row(0), 255, 32),
+      histogram("gray", gray.row(0), 255, 32),
       histogram("every pixel that is not 0 set to 1", binary.row(0), 1, 32)};
   for (const char* name : {"pixels.svg", "pixels.png"}) {
     glia::plot::panels(folder / name, panels,
-                       {.title = glia::text("Pixels of the first image, a ", +grey.labels[0])});
+                       {.title = glia::text("Pixels of the first image, a ", +gray.labels[0])});
   }
 }

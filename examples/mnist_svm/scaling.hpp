@@ -46,7 +46,7 @@ inline void require_sizes(const settings& s, std::size_t images) {
   }
 }
 
-/// Trains a model on grey images, with the rows of the split and then those behind it, and prints
+/// Trains a model on gray images, with the rows of the split and then those behind it, and prints
 /// seconds, bytes and accuracy.
 inline void measure_one(const settings& s) {
   const digits data = read_csv(s.output / "train.csv", s.rows + s.measured_rows);
@@ -139,19 +139,19 @@ struct power_law {
 };
 
 /// One of a model's measurements against the rows, and the law through them as far as it is
-/// extrapolated; both in the palette's colour of that number.
+/// extrapolated; both in the palette's color of that number.
 inline std::vector<glia::plot::series> curve_of(const std::string& name,
                                                 const std::vector<measurement>& all,
                                                 double measurement::*what, double unit,
-                                                double farthest, std::size_t colour) {
+                                                double farthest, std::size_t color) {
   const power_law law(all, what);
-  glia::plot::series measured{.name = name, .style = glia::plot::marks::points, .color = colour};
+  glia::plot::series measured{.name = name, .style = glia::plot::marks::points, .color = color};
   glia::plot::series fitted{.name = "",
                             .x = {all.front().rows, farthest},
                             .y = {law(all.front().rows) / unit, law(farthest) / unit},
                             .style = glia::plot::marks::line,
                             .dashed = true,
-                            .color = colour};
+                            .color = color};
   for (const measurement& m : all) {
     measured.x.push_back(m.rows);
     measured.y.push_back(m.*what / unit);
@@ -163,7 +163,7 @@ inline std::vector<glia::plot::series> curve_of(const std::string& name,
 inline void compare_scaling(const std::string& program, const settings& s) {
   const std::vector<measurement> svm = measure(program, "svm", s);
   const std::vector<measurement> perceptron = measure(program, "perceptron", s);
-  std::cout << "\nTraining on grey images, each in a program of its own: time, memory beyond the "
+  std::cout << "\nTraining on gray images, each in a program of its own: time, memory beyond the "
                "data, accuracy\n      rows       SVM (LIBSVM, one core)         perceptron (all "
                "cores, epochs: "
             << s.epochs << ")\n";

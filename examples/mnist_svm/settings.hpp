@@ -10,7 +10,7 @@
 
 struct settings {
   std::filesystem::path data = GLIA_EXAMPLE_DATA "/mnist", output = "mnist_svm_results";
-  std::size_t images = 60000, rows = 5000, unlabelled = 5000, epochs = 5, extrapolate = 60000;
+  std::size_t images = 60000, rows = 5000, unlabeled = 5000, epochs = 5, extrapolate = 60000;
   std::vector<std::string> gammas{"scale", "auto"};
   std::vector<std::size_t> sizes{1000, 2000, 4000, 8000};
   std::uint64_t seed = 1;
@@ -27,7 +27,7 @@ inline void add_options(CLI::App& app, settings& s) {
   app.add_option("--images", s.images, "write the first so many as CSV")->check(at_least_one);
   app.add_option("--rows", s.rows, "train with and judge by the first so many")
       ->check(CLI::Range(20, 60000));
-  app.add_option("--unlabelled", s.unlabelled, "classify the first so many rows without a label")
+  app.add_option("--unlabeled", s.unlabeled, "classify the first so many rows without a label")
       ->check(at_least_one);
   app.add_option("--gamma", s.gammas,
                  "of the kernel: scale, auto or a number; the first one's are the results");

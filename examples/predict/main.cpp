@@ -253,7 +253,7 @@ int run(int argc, char** argv) {
   app.add_flag("--raw", s.raw, "shows the outputs as they are");
   app.add_option("--output", s.outputs, "a tensor of the file to show in place of its outputs");
   app.add_option("--classes", s.classes, "a file with the names of classes, one in a line");
-  app.add_option("--mean", s.mean, "of colours in [0, 1]: one, or red, green and blue")
+  app.add_option("--mean", s.mean, "of colors in [0, 1]: one, or red, green and blue")
       ->expected(1, 3);
   app.add_option("--std", s.std, "what is divided by, likewise")
       ->expected(1, 3)

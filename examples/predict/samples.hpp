@@ -21,7 +21,7 @@ struct samples {
   std::vector<float> numbers;
 };
 
-/// How pictures become a network's samples: (H, W, C) or, of one colour, (H, W) or H W numbers.
+/// How pictures become a network's samples: (H, W, C) or, of one color, (H, W) or H W numbers.
 class picture_reader {
  public:
   picture_reader(const glia::shape& sample, glia::model_info info) : info_(std::move(info)) {
@@ -34,7 +34,7 @@ class picture_reader {
         rank <= 3 && (channels_ == 1 || channels_ == 3) &&
             height_ * width_ * channels_ == sample.size(),
         "the network takes samples ", sample,
-        ", which are no pictures of one or three colours; give it numbers, by --csv or --stdin");
+        ", which are no pictures of one or three colors; give it numbers, by --csv or --stdin");
   }
 
   /// Adds the samples of one file.
@@ -46,15 +46,15 @@ class picture_reader {
     }
     to.names.push_back(path.string());
     for (std::size_t at = 0; at < picture.pixels.size(); at += 3) {
-      std::array<float, 3> colour{};
+      std::array<float, 3> color{};
       for (std::size_t c = 0; c < 3; ++c) {
         const float share = static_cast<float>(picture.pixels[at + c]) / 255;
-        colour[c] = (share - info_.mean[c]) / info_.std[c];
+        color[c] = (share - info_.mean[c]) / info_.std[c];
       }
       if (channels_ == 1) {
-        to.numbers.push_back((colour[0] + colour[1] + colour[2]) / 3);
+        to.numbers.push_back((color[0] + color[1] + color[2]) / 3);
       } else {
-        to.numbers.insert(to.numbers.end(), colour.begin(), colour.end());
+        to.numbers.insert(to.numbers.end(), color.begin(), color.end());
       }
     }
   }

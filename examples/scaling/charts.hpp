@@ -24,8 +24,8 @@ struct scaling_panel {
                                         const Y& y_of, const Law& law) const {
     namespace plot = glia::plot;
     const auto points = [&](const std::string& name, const std::vector<measurement>& all,
-                            std::size_t colour) {
-      plot::series s{.name = name, .style = plot::marks::points, .color = colour};
+                            std::size_t color) {
+      plot::series s{.name = name, .style = plot::marks::points, .color = color};
       for (const measurement& m : all) {
         s.x.push_back(x_of(m));
         s.y.push_back(y_of(m) / unit);

@@ -33,7 +33,7 @@ struct split_features {
 /// Each frame's features v as sign(v) sqrt(|v| / sum |v|), times the square root of how many there
 /// are, so that they are 1 in the mean: no single one outweighs all others. Perronnin, Sánchez and
 /// Mensink, "Improving the Fisher kernel for large-scale image classification", ECCV 2010.
-inline void normalise_frames(xt::xarray<float>& frames) {
+inline void normalize_frames(xt::xarray<float>& frames) {
   const std::size_t features = frames.shape().back();
   for (auto at = frames.begin(); at != frames.end(); at += static_cast<std::ptrdiff_t>(features)) {
     const auto end = at + static_cast<std::ptrdiff_t>(features);

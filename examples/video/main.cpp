@@ -79,8 +79,8 @@ template <class B>
 /// Trains on features as often as there are seeds, and says how good that was.
 void train_on_features(const settings& s, const run_ranks& ranks) {
   split_features clips = s.demo ? draw_features(s.seed) : read_features(s.features, s.left_out);
-  normalise_frames(clips.train.frames);
-  normalise_frames(clips.test.frames);
+  normalize_frames(clips.train.frames);
+  normalize_frames(clips.test.frames);
   std::cout << clips.train.size() << " clips to train with, " << clips.test.size()
             << " to judge by, of " << clips.classes.size() << " classes\n\n";
   std::vector<double> accuracies;

@@ -259,7 +259,7 @@ void for_each_reduction(content of, std::size_t n, const Visit& visit) {
     }();
     for (const auto kind : {glia::normalization::batch, glia::normalization::layer,
                             glia::normalization::rms, glia::normalization::group}) {
-      visit("gradient of beta, normalisation " + std::to_string(static_cast<int>(kind)), sum,
+      visit("gradient of beta, normalization " + std::to_string(static_cast<int>(kind)), sum,
             sum_of(three, 1, 3), [&, kind](const auto& device) {
               const auto x = put(device, h, {n, 3});
               const auto gamma = put(device, ones, {3});

@@ -12,7 +12,7 @@
 #include "catch.hpp"
 #include "helpers.hpp"
 
-// Normalisation of numbers whose mean is far larger than their deviation, of equal numbers, and of
+// Normalization of numbers whose mean is far larger than their deviation, of equal numbers, and of
 // numbers whose squares leave the range of float.
 
 namespace {
@@ -143,7 +143,7 @@ void on_devices(const Check& check) {
 
 }  // namespace
 
-TEST_CASE("equal numbers normalise to beta") {
+TEST_CASE("equal numbers normalize to beta") {
   for (const auto kind : {normalization::batch, normalization::layer, normalization::group}) {
     for (const glia::shape& s :
          {glia::shape{100, 6}, glia::shape{7, 2}, glia::shape{3, 5, 5, 6}, glia::shape{1000, 2},
@@ -172,7 +172,7 @@ TEST_CASE("equal numbers normalise to beta") {
   }
 }
 
-TEST_CASE("normalisation keeps the digits of numbers far from 0") {
+TEST_CASE("normalization keeps the digits of numbers far from 0") {
   for (const auto kind : {normalization::batch, normalization::layer, normalization::group}) {
     for (const glia::shape& s : {glia::shape{16, 16}, glia::shape{3, 5, 4}, glia::shape{2000, 6},
                                  glia::shape{2, 300, 70}, glia::shape{300, 2}}) {
@@ -203,7 +203,7 @@ TEST_CASE("normalisation keeps the digits of numbers far from 0") {
   }
 }
 
-TEST_CASE("normalisation of numbers of any size") {
+TEST_CASE("normalization of numbers of any size") {
   for (const auto kind : kinds) {
     for (const glia::shape& s : {glia::shape{16, 16}, glia::shape{3, 5, 4}, glia::shape{2000, 6}}) {
       // The last one's variance plus epsilon is a number, a square of which is none.
@@ -241,7 +241,7 @@ TEST_CASE("normalisation of numbers of any size") {
   }
 }
 
-TEST_CASE("normalisation of numbers far below the root of epsilon") {
+TEST_CASE("normalization of numbers far below the root of epsilon") {
   for (const auto kind : kinds) {
     for (const double size : {1e-18, 1e-21, 1e-30}) {
       const glia::shape s{3, 5, 4};
@@ -267,7 +267,7 @@ TEST_CASE("normalisation of numbers far below the root of epsilon") {
   }
 }
 
-TEST_CASE("normalisation of infinities and NaN is what the formula gives") {
+TEST_CASE("normalization of infinities and NaN is what the formula gives") {
   for (const auto kind : kinds) {
     for (const float odd :
          {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {

@@ -232,7 +232,7 @@ TEST_CASE("inputs beyond the bytes, or that are no numbers, become the last ones
   }
 }
 
-TEST_CASE("quantised kernels name what does not fit") {
+TEST_CASE("quantized kernels name what does not fit") {
   const glia::cpu<float> device;
   const auto one = test::tensor_of(device, {1}, {1});
   const auto x = test::tensor_of(device, {2, 3}, std::vector<float>(6, 1));

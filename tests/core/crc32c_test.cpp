@@ -21,7 +21,7 @@ std::uint32_t crc32c_by_bits(const std::string& bytes) {
 
 TEST_CASE("CRC32C is the published one") {
   CHECK(glia::crc32c("") == 0);
-  CHECK(glia::crc32c("123456789") == 0xE3069283);  // the catalogue's check value
+  CHECK(glia::crc32c("123456789") == 0xE3069283);  // the catalog's check value
   CHECK(glia::crc32c("a") == 0xC1D04330);
   // RFC 3720, appendix B.4: a command of SCSI.
   const unsigned char command[48] = {0x01, 0xC0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,    0, 0, 0, 0,

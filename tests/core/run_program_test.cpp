@@ -27,7 +27,7 @@ TEST_CASE("a program's end is told") {
   CHECK(glia::run_program({"sh", "-c", "echo no >&2; exit 3"}).status == 3);
   CHECK(glia::run_program({"sh", "-c", "echo no >&2; exit 3"}).errors == "no\n");
   CHECK(glia::run_program({"sh", "-c", "kill -TERM $$"}).status ==
-        glia::program_result::signalled + SIGTERM);
+        glia::program_result::signaled + SIGTERM);
   CHECK(glia::run_program({"/nowhere/program"}).status == glia::program_result::not_found);
   CHECK(glia::run_program({"no-program-of-this-name"}).status == glia::program_result::not_found);
   CHECK(test::contains(test::message_of<glia::value_error>([] { (void)glia::run_program({}); }),

@@ -89,13 +89,13 @@ TEST_CASE("a failure in a pass that was broken off does not reach the next one")
 }
 
 TEST_CASE("arrays are data sets") {
-  const glia::labeled_arrays labelled(xt::xarray<float>{{1, 2}, {3, 4}},
-                                      xt::xarray<std::int32_t>{1, 0});
+  const glia::labeled_arrays labeled(xt::xarray<float>{{1, 2}, {3, 4}},
+                                     xt::xarray<std::int32_t>{1, 0});
   const glia::target_arrays valued(xt::xarray<float>{{1, 2}, {3, 4}},
                                    xt::ones<float>({2, 1}) * 5.0F);
   glia::batch b;
   const std::vector<std::uint32_t> samples{1, 0};
-  glia::dataset_view(labelled).gather(samples, b);
+  glia::dataset_view(labeled).gather(samples, b);
   CHECK(b.inputs == std::vector<float>{3, 4, 1, 2});
   CHECK(b.labels == std::vector<std::int32_t>{0, 1});
   glia::batch c;

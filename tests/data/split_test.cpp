@@ -105,17 +105,17 @@ glia::batch gathered(const D& data, const sample_numbers& samples, std::size_t e
 }  // namespace
 
 TEST_CASE("a subset can do what its data set can") {
-  using labelled = glia::subset<counted_samples>;
+  using labeled = glia::subset<counted_samples>;
   using valued = glia::subset<valued_samples>;
   using varying = glia::subset<varying_samples>;
-  static_assert(glia::labeled_dataset<labelled> && !glia::target_dataset<labelled>);
-  static_assert(!glia::batched_dataset<labelled> && !labelled::behind_frozen_layers);
+  static_assert(glia::labeled_dataset<labeled> && !glia::target_dataset<labeled>);
+  static_assert(!glia::batched_dataset<labeled> && !labeled::behind_frozen_layers);
   static_assert(glia::target_dataset<valued> && !glia::labeled_dataset<valued>);
   static_assert(glia::varying_dataset<varying> && varying::behind_frozen_layers);
-  static_assert(!std::is_constructible_v<labelled, counted_samples, sample_numbers>);
+  static_assert(!std::is_constructible_v<labeled, counted_samples, sample_numbers>);
 
   const counted_samples counted{{5, 6, 7, 8}};
-  const labelled some(counted, {3, 0, 3});
+  const labeled some(counted, {3, 0, 3});
   CHECK(some.size() == 3);
   const glia::batch of_classes = gathered(some, {0, 1, 2, 1});
   CHECK(of_classes.inputs == std::vector<float>{3, 0, 3, 0});

@@ -44,7 +44,7 @@ auto small_network_without_dropout() {
       glia::dense{4}};
 }
 
-auto small_network_without_normalisation() {
+auto small_network_without_normalization() {
   return glia::sequential{glia::dense{64, glia::relu}, glia::dropout{0.3}, glia::dense{4}};
 }
 
@@ -112,7 +112,7 @@ outcome train_alone(const Network& network, const shared_run& run) {
 }  // namespace
 
 TEST_CASE("ranks that train together end with the same weights, near those of one") {
-  const auto network = small_network_without_normalisation();
+  const auto network = small_network_without_normalization();
   const outcome alone = train_alone(network, {});
   for (const std::size_t ranks : {1U, 2U, 3U}) {
     const outcome shared = train_shared(network, {.ranks = ranks});
@@ -176,11 +176,11 @@ TEST_CASE("ranks without samples of a batch take the same step") {
   for (const bool reproducible : {false, true}) {
     shared_run run = alone;
     run.how.reproducible = reproducible;
-    const outcome one = reproducible ? train_shared(small_network_without_normalisation(), run)
-                                     : train_alone(small_network_without_normalisation(), run);
+    const outcome one = reproducible ? train_shared(small_network_without_normalization(), run)
+                                     : train_alone(small_network_without_normalization(), run);
     for (const std::size_t ranks : {2U, 3U}) {
       run.ranks = ranks;
-      const outcome shared = train_shared(small_network_without_normalisation(), run);
+      const outcome shared = train_shared(small_network_without_normalization(), run);
       CHECK(test::distance(shared.parameters, one.parameters) < (reproducible ? 1e-30 : 1e-4));
       CHECK(std::abs(shared.history.training("loss").back() - one.history.training("loss").back()) <
             (reproducible ? 1e-30 : 1e-5));
@@ -213,7 +213,7 @@ TEST_CASE("ranks without samples of a batch of values take the same step") {
   }
 }
 
-TEST_CASE("synchronised batch normalisation trains as one process does") {
+TEST_CASE("synchronized batch normalization trains as one process does") {
   const outcome alone = train_alone(small_network_without_dropout(), {});
   const outcome local = train_shared(small_network_without_dropout(), {.ranks = 3});
   CHECK(test::distance(local.parameters, alone.parameters) > 1e-3);
@@ -272,9 +272,9 @@ TEST_CASE("gradients of all modes are those of one process") {
     // Each rank's part is rounded to 8 bits, and their sum once more.
     CHECK(test::distance(gradients_of(network, ranks, {.bfloat16_gradients = true}), alone) < 4e-3);
   }
-  const std::vector<float> normalised = gradients_of(small_network_without_dropout(), 1, {}, false);
+  const std::vector<float> normalized = gradients_of(small_network_without_dropout(), 1, {}, false);
   CHECK(test::distance(gradients_of(small_network_without_dropout(), 3, {.sync_batch_norm = true}),
-                       normalised) < 1e-6);
+                       normalized) < 1e-6);
 }
 
 TEST_CASE("sums in bfloat16 leave running statistics and scores as they are") {

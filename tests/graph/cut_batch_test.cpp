@@ -9,7 +9,7 @@ namespace {
 
 using B = glia::cpu<float>;
 
-/// Convolutions of every kind, nested and residual, before and after a batch normalisation, with
+/// Convolutions of every kind, nested and residual, before and after a batch normalization, with
 /// dropout on both sides, behind a dense layer so that the first stretch has an input gradient.
 auto lane_description() {
   using namespace glia;
@@ -128,7 +128,7 @@ TEST_CASE("large batches of images run in pieces as large as a cache, small ones
   CHECK(stretch_of(8, 20).empty());  // all of it stays in the cache
 }
 
-TEST_CASE("batch normalisation in training ends a stretch") {
+TEST_CASE("batch normalization in training ends a stretch") {
   glia::model net{lane_description(), {12}, B({.threads = 1})};
   const test::recorded_pass<B> pass(net, 37, {.always = true});
   std::size_t convolutions = 0;

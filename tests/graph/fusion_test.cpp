@@ -117,7 +117,7 @@ auto bottlenecks() {
 
 }  // namespace
 
-TEST_CASE("convolutions and normalisations in inference are what the reference computes") {
+TEST_CASE("convolutions and normalizations in inference are what the reference computes") {
   const comparison result = compare(bottlenecks(), {15, 18, 3});
   CHECK(result.distance < tolerance::float_kernel);
   // One that widens its input begins a chain.
@@ -158,7 +158,7 @@ TEST_CASE("a batch_norm behind a convolution with a bias becomes part of it") {
 }
 
 TEST_CASE("a batch_norm behind a convolution's own activation is applied after it") {
-  // Folded, the map would come after the normalisation: that gives other numbers.
+  // Folded, the map would come after the normalization: that gives other numbers.
   const conv2d activated{.filters = 5, .kernel_size = 3, .activation = glia::relu};
   const sequential layers{activated, batch_norm{}, conv2d{.filters = 4, .kernel_size = 1},
                           batch_norm{}};

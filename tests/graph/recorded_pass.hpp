@@ -14,7 +14,7 @@ namespace test {
 
 /// A forward and backward pass of a model in training: its output, then the gradients of its
 /// parameters and of its input, all flattened. Outputs are weighted, not all alike, as their
-/// gradients would else cancel behind a batch normalisation.
+/// gradients would else cancel behind a batch normalization.
 using pass_results = std::vector<std::vector<float>>;
 
 template <glia::backend B>

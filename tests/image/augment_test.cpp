@@ -126,15 +126,15 @@ TEST_CASE("pictures are zoomed and shifted") {
   CHECK(augment(plain, {.rotation = 180, .zoom = {0.3, 3}, .shift = 1}, key(5)) == plain);
 }
 
-TEST_CASE("bilinear samples are exact to a grey level") {
+TEST_CASE("bilinear samples are exact to a gray level") {
   const glia::image picture{2, 2, {0, 0, 0, 100, 100, 100, 200, 200, 200, 100, 100, 100}};
-  // Zoomed by 2 about the middle, the pixels lie a quarter from the corners' centres inwards.
+  // Zoomed by 2 about the middle, the pixels lie a quarter from the corners' centers inwards.
   const glia::image read = augment(picture, {.zoom = {2, 2}}, {});
   // (9 * 0 + 3 * 100 + 3 * 200 + 100) / 16 = 62.5, then 87.5, 137.5 and 112.5.
   CHECK(difference(read, {2, 2, {63, 63, 63, 88, 88, 88, 138, 138, 138, 113, 113, 113}}) <= 1);
 }
 
-TEST_CASE("bilinear samples of the sharpest noise are those of floats, to a grey level") {
+TEST_CASE("bilinear samples of the sharpest noise are those of floats, to a gray level") {
   constexpr std::size_t extent = 24;
   glia::random_stream random({.seed = 7});
   for (int trial = 0; trial < 40; ++trial) {

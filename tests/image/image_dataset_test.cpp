@@ -31,7 +31,7 @@ const glia::augmentation changes{.horizontal_flip = 0.5, .rotation = 10, .bright
 
 }  // namespace
 
-TEST_CASE("photos are samples: resized, normalised, with their classes") {
+TEST_CASE("photos are samples: resized, normalized, with their classes") {
   const photos p;
   const glia::image_dataset data(
       p.files, {.height = 16, .width = 12, .mean = glia::imagenet_mean, .std = glia::imagenet_std});

@@ -58,15 +58,15 @@ TEST_CASE("JPEG images are decoded at the smallest scale that is large enough") 
   CHECK(difference(half, glia::resize(picture, 80, 120)) <= 4);
 }
 
-TEST_CASE("grey and CMYK JPEG images become RGB") {
+TEST_CASE("gray and CMYK JPEG images become RGB") {
   const glia::image picture = gradient(24, 32);
-  const auto grey = glia::decode_jpeg(jpeg_file(picture.pixels, 24, 32, TJPF_RGB, TJSAMP_GRAY));
-  for (std::size_t i = 0; i < grey.pixels.size(); i += 3) {
+  const auto gray = glia::decode_jpeg(jpeg_file(picture.pixels, 24, 32, TJPF_RGB, TJSAMP_GRAY));
+  for (std::size_t i = 0; i < gray.pixels.size(); i += 3) {
     const double luma =
         0.299 * picture.pixels[i] + 0.587 * picture.pixels[i + 1] + 0.114 * picture.pixels[i + 2];
-    REQUIRE(std::abs(grey.pixels[i] - luma) <= 4);
-    REQUIRE(grey.pixels[i] == grey.pixels[i + 1]);
-    REQUIRE(grey.pixels[i] == grey.pixels[i + 2]);
+    REQUIRE(std::abs(gray.pixels[i] - luma) <= 4);
+    REQUIRE(gray.pixels[i] == gray.pixels[i + 1]);
+    REQUIRE(gray.pixels[i] == gray.pixels[i + 2]);
   }
   // Inks as they are stored, 255 being none: cyan 200, magenta 100, yellow 50 under black 128.
   test::bytes inks;
@@ -129,7 +129,7 @@ TEST_CASE("a JPEG header that declares more than the file can hold is found out"
   CHECK(contains(jpeg_error(test::jpeg_declaring(file, 9000, 9000)),
                  glia::text("the header declares 9000 x 9000 pixels, more than ", file.size(),
                             " bytes can hold); get the file again")));
-  // Arithmetic coding takes next to nothing for pixels of one colour.
+  // Arithmetic coding takes next to nothing for pixels of one color.
   setenv("TJ_ARITHMETIC", "1", 1);
   const auto arithmetic = jpeg_file(flat);
   unsetenv("TJ_ARITHMETIC");

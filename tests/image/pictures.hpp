@@ -19,7 +19,7 @@ namespace test {
 
 using bytes = std::vector<std::uint8_t>;
 
-/// A picture that JPEG stores nearly as it is: colours that change slowly.
+/// A picture that JPEG stores nearly as it is: colors that change slowly.
 inline glia::image gradient(std::size_t height, std::size_t width) {
   glia::image picture = glia::filled_image(height, width, {0, 0, 90});
   for (std::size_t y = 0; y < height; ++y) {
@@ -77,7 +77,7 @@ inline bytes jpeg_file(const glia::image& picture, int flags = 0) {
 
 struct png_kind {
   int bit_depth = 8;
-  int colour_type = PNG_COLOR_TYPE_RGB;
+  int color_type = PNG_COLOR_TYPE_RGB;
   std::vector<png_color> palette = {};
   bool interlaced = false;
 };
@@ -96,7 +96,7 @@ inline bytes png_file(std::size_t height, std::size_t width, const bytes& rows,
       },
       [](png_structp) {});
   png_set_IHDR(png, info, static_cast<png_uint_32>(width), static_cast<png_uint_32>(height),
-               kind.bit_depth, kind.colour_type,
+               kind.bit_depth, kind.color_type,
                kind.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   if (!kind.palette.empty()) {

@@ -33,16 +33,16 @@ TEST_CASE("PNG images of other kinds become 8-bit RGB") {
   using test::bytes;
   SECTION("a palette of 1, 2 or 8 bits") {
     const std::vector<png_color> palette{{10, 20, 30}, {40, 50, 60}, {70, 80, 90}};
-    const bytes colours{10, 20, 30, 70, 80, 90, 40, 50, 60};
+    const bytes colors{10, 20, 30, 70, 80, 90, 40, 50, 60};
     CHECK(decode_png(png_file(1, 3, {0, 2, 1}, {8, PNG_COLOR_TYPE_PALETTE, palette})).pixels ==
-          colours);
+          colors);
     CHECK(decode_png(png_file(1, 3, {0b00100100}, {2, PNG_COLOR_TYPE_PALETTE, palette})).pixels ==
-          colours);
+          colors);
     CHECK(decode_png(
               png_file(1, 2, {0b01000000}, {1, PNG_COLOR_TYPE_PALETTE, {palette[0], palette[1]}}))
               .pixels == bytes{10, 20, 30, 40, 50, 60});
   }
-  SECTION("grey of 8, 4 and 1 bits") {
+  SECTION("gray of 8, 4 and 1 bits") {
     CHECK(decode_png(png_file(1, 2, {7, 200}, {8, PNG_COLOR_TYPE_GRAY})).pixels ==
           bytes{7, 7, 7, 200, 200, 200});
     CHECK(decode_png(png_file(1, 2, {0x2F}, {4, PNG_COLOR_TYPE_GRAY})).pixels ==
@@ -56,12 +56,12 @@ TEST_CASE("PNG images of other kinds become 8-bit RGB") {
   }
   SECTION("alpha is blended with white") {
     const auto read = decode_png(png_file(1, 3, {9, 8, 7, 255, 9, 8, 7, 0, 0, 0, 0, 128},
-                                          {.colour_type = PNG_COLOR_TYPE_RGB_ALPHA}));
+                                          {.color_type = PNG_COLOR_TYPE_RGB_ALPHA}));
     // Half of black on white in linear light: 0.498 of sRGB's scale is 0.735 of its values.
     CHECK(difference(read, {1, 3, {9, 8, 7, 255, 255, 255, 187, 187, 187}}) <= 1);
-    const auto grey =
-        decode_png(png_file(1, 2, {9, 255, 9, 0}, {.colour_type = PNG_COLOR_TYPE_GRAY_ALPHA}));
-    CHECK(difference(grey, {1, 2, {9, 9, 9, 255, 255, 255}}) <= 1);
+    const auto gray =
+        decode_png(png_file(1, 2, {9, 255, 9, 0}, {.color_type = PNG_COLOR_TYPE_GRAY_ALPHA}));
+    CHECK(difference(gray, {1, 2, {9, 9, 9, 255, 255, 255}}) <= 1);
   }
 }
 

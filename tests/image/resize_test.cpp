@@ -40,7 +40,7 @@ TEST_CASE("resizing keeps what it should") {
   }
   const glia::image dot = glia::filled_image(1, 1, {1, 2, 3});
   CHECK(glia::resize(dot, 3, 2) == glia::filled_image(3, 2, {1, 2, 3}));
-  // By hand: half-pixel centres 0.5 and 1.5, weights 1/4 and 3/4 between them.
+  // By hand: half-pixel centers 0.5 and 1.5, weights 1/4 and 3/4 between them.
   CHECK(glia::resize({1, 2, {0, 0, 0, 200, 100, 40}}, 1, 4).pixels ==
         test::bytes{0, 0, 0, 50, 25, 10, 150, 75, 30, 200, 100, 40});
 }
@@ -99,7 +99,7 @@ TEST_CASE("long pictures are resized as others are") {
   glia::image tall = glia::filled_image(20'000, 1, {10, 20, 30});
   std::fill(tall.pixels.begin() + 30'000, tall.pixels.end(), std::uint8_t{200});
   const glia::image middle = glia::resize_and_crop(tall, 4, 4);
-  CHECK(middle.pixels[0] == 34);  // by hand: centres 3/8 above the step, weights 7/8 and 1/8
+  CHECK(middle.pixels[0] == 34);  // by hand: centers 3/8 above the step, weights 7/8 and 1/8
   CHECK(middle.pixels.back() == 179);
   const glia::image all = glia::resize(tall, 2, 2);
   // A seventh of each half's triangle reaches into the other half.

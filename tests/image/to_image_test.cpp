@@ -9,17 +9,17 @@ using test::contains;
 using test::message_of;
 
 TEST_CASE("values become pictures between black and white") {
-  const xt::xarray<float> grey{{0, 0.5F}, {1, 2}, {-1, std::nanf("")}};
-  const glia::image picture = to_image(grey);
+  const xt::xarray<float> gray{{0, 0.5F}, {1, 2}, {-1, std::nanf("")}};
+  const glia::image picture = to_image(gray);
   CHECK(picture.height == 3);
   CHECK(picture.width == 2);
   CHECK(picture.pixels == std::vector<std::uint8_t>{0, 0, 0, 128, 128, 128, 255, 255, 255,  //
                                                     255, 255, 255, 0, 0, 0, 0, 0, 0});
-  xt::xarray<float> coloured = xt::zeros<float>({1, 1, 3});
-  coloured(0, 0, 1) = 0.2F;
-  coloured(0, 0, 2) = 1;
-  CHECK(to_image(coloured).pixels == std::vector<std::uint8_t>{0, 51, 255});
-  CHECK(to_image(coloured, {.black = 1, .white = 0}).pixels ==
+  xt::xarray<float> colored = xt::zeros<float>({1, 1, 3});
+  colored(0, 0, 1) = 0.2F;
+  colored(0, 0, 2) = 1;
+  CHECK(to_image(colored).pixels == std::vector<std::uint8_t>{0, 51, 255});
+  CHECK(to_image(colored, {.black = 1, .white = 0}).pixels ==
         std::vector<std::uint8_t>{255, 204, 0});
   // One sample of a batch, as it lies there.
   xt::xarray<float> batch = xt::zeros<float>({2, 2, 1, 1});

@@ -104,7 +104,7 @@ TEST_CASE("frozen parameters are not trained, those around them are") {
   const auto before = values_of(net);
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   trainer.fit(test::quadrants{40}, {.epochs = 2, .batch_size = 10, .progress = nullptr});
-  // And the statistics of the batch normalisation that is not frozen.
+  // And the statistics of the batch normalization that is not frozen.
   CHECK(changed_names(net, before) ==
         std::vector<std::string>{"dense_0.kernel", "dense_0.bias", "batch_norm_1.gamma",
                                  "batch_norm_1.beta", "batch_norm_1.moving_mean",
@@ -190,7 +190,7 @@ TEST_CASE("a model knows where what is frozen ends, wherever that is") {
   CHECK(end(sequential{glia::residual{dense{3}, body}, dense{2}}) == none);
   CHECK(end(sequential{glia::residual{sequential{body, dense{3}}}, dense{2}}) == none);
   CHECK(end(sequential{body,
-                       glia::lambda{"centred",
+                       glia::lambda{"centered",
                                     [](auto x) {
                                       const auto& s = x.shape();
                                       return x - glia::ops::sum_to(x, {1, s[1]});
@@ -217,7 +217,7 @@ TEST_CASE("gradients pass through frozen layers to what comes before them") {
   }
 }
 
-TEST_CASE("frozen convolutions and normalisations have the right gradient to their input") {
+TEST_CASE("frozen convolutions and normalizations have the right gradient to their input") {
   using B = glia::cpu<double>;
   const B device;
   const frozen layers{sequential{

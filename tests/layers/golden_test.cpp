@@ -73,7 +73,7 @@ TEST_CASE("depthwise and separable convolutions are torch's") {
   CHECK(gradient_error_of(separable, batch) < tolerance::gradient);
 }
 
-TEST_CASE("normalisations of groups and by root mean squares are torch's") {
+TEST_CASE("normalizations of groups and by root mean squares are torch's") {
   const glia::shape batch{2, 3, 2, 6};
   const glia::group_norm groups{.groups = 3};
   CHECK(test::distance(outputs_of(groups, batch, 101, {103, 107}), glia_golden::group_norm) <

@@ -29,7 +29,7 @@ moments moments_of(const glia::initializer& initial, const glia::shape& s) {
 
 }  // namespace
 
-TEST_CASE("initialisers have the spread of their formulas") {
+TEST_CASE("initializers have the spread of their formulas") {
   const glia::shape s{3, 3, 50, 200};  // fan in 450, fan out 1800
   struct expectation {
     glia::initializer initial;
@@ -51,7 +51,7 @@ TEST_CASE("initialisers have the spread of their formulas") {
   }
 }
 
-TEST_CASE("random initialisers have the numbers that they are given") {
+TEST_CASE("random initializers have the numbers that they are given") {
   const glia::shape s{100, 300};
   const moments normal = moments_of(glia::random_normal(2, 0.5), s);
   CHECK(std::abs(normal.mean - 2) < 4 * 0.5 / std::sqrt(30000));
@@ -68,7 +68,7 @@ TEST_CASE("random initialisers have the numbers that they are given") {
   CHECK_THROWS_AS(glia::random_uniform(1, 0), glia::value_error);
 }
 
-TEST_CASE("constant and custom initialisers") {
+TEST_CASE("constant and custom initializers") {
   const glia::initializer counting(
       "counting", [](std::span<float> values, const glia::shape&, glia::random_stream&) {
         for (std::size_t i = 0; i < values.size(); ++i) {
@@ -94,6 +94,6 @@ TEST_CASE("initial parameters depend on the seed and not on the backend") {
   CHECK((a.get("dense_0.kernel") != c.get("dense_0.kernel")));
 }
 
-TEST_CASE("an initialiser without a function is refused") {
+TEST_CASE("an initializer without a function is refused") {
   CHECK_THROWS_AS(glia::initializer("none", {}), glia::value_error);
 }

@@ -43,13 +43,13 @@ TEST_CASE("batch_norm without a scale has no gamma and is as with one of 1") {
         tolerance::gradient);
 }
 
-TEST_CASE("layer_norm normalises every row") {
+TEST_CASE("layer_norm normalizes every row") {
   const auto y =
       test::run_layer(glia::layer_norm{.epsilon = 1e-9}, {2, 2}, {1, 3, 10, 30}, {{1, 2}, {0, 1}});
   CHECK(test::distance(y, std::vector<double>{-1, 3, -1, 3}) < tolerance::hand_computed);
 }
 
-TEST_CASE("normalisation layers have the right gradients") {
+TEST_CASE("normalization layers have the right gradients") {
   const glia::cpu<double> device;
   CHECK(glia::testing::layer_gradient_error(device, glia::batch_norm{}, {{6, 3, 4}, 1U}) <
         tolerance::gradient);
@@ -63,7 +63,7 @@ TEST_CASE("normalisation layers have the right gradients") {
   }
 }
 
-TEST_CASE("normalisation layers say what does not fit") {
+TEST_CASE("normalization layers say what does not fit") {
   CHECK(test::message_of<glia::shape_error>([] {
           glia::model net{glia::sequential{glia::batch_norm{}}, {}};
         }) == "sequential[0] batch_norm: expected an input (N, ..., C), got (N)");
@@ -77,7 +77,7 @@ TEST_CASE("an infinite epsilon is refused") {
   CHECK_THROWS_AS((glia::model{glia::layer_norm{.epsilon = INFINITY}, {2}}), glia::value_error);
 }
 
-TEST_CASE("normalisation of equal numbers gives beta") {
+TEST_CASE("normalization of equal numbers gives beta") {
   const auto check = [](const auto& layer) {
     constexpr float number = 0.1F;
     const glia::shape in{7, 5, 4};

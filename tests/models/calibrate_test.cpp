@@ -17,7 +17,7 @@ xt::xarray<float> samples_of(std::size_t count, const glia::shape& sample, std::
                    std::vector<std::size_t>(s.begin(), s.end()));
 }
 
-/// Windows over images, each channel on its own, single pixels, with batch normalisations.
+/// Windows over images, each channel on its own, single pixels, with batch normalizations.
 auto block() {
   return glia::sequential{
       glia::conv2d{.filters = 12, .kernel_size = 3, .padding = glia::same},
@@ -226,7 +226,7 @@ TEST_CASE("a quantization's scales are above 0, and its zeros bytes") {
                        "got inf"));
 }
 
-TEST_CASE("weights and inputs of nothing but zeros are quantised") {
+TEST_CASE("weights and inputs of nothing but zeros are quantized") {
   const glia::shape sample{4};
   glia::model net{glia::sequential{glia::dense{3, glia::relu}, glia::dense{2}}, sample};
   net.set("dense_0.kernel", xt::xarray<float>(xt::zeros<float>({4, 3})));

@@ -149,7 +149,7 @@ glia::tensor_map folded_state(const mobilenet_v2& net, std::size_t channels = 3)
 
 TEST_CASE("MobileNetV2 has as many parameters as Keras's and torchvision's") {
   // glia counts running statistics among the parameters, as Keras does: two for each of the 17,056
-  // channels that are normalised. Keras's summary without a classifier: 2,257,984 in total, 34,112
+  // channels that are normalized. Keras's summary without a classifier: 2,257,984 in total, 34,112
   // of them not trainable.
   const counts features = count({});
   CHECK(features.all == 2257984);
@@ -170,7 +170,7 @@ TEST_CASE("MobileNetV2 has as many parameters as Keras's and torchvision's") {
 TEST_CASE("MobileNetV2 of other widths is as large as published") {
   // The table in Keras's documentation of mobilenet_v2 (keras.io/api/applications/mobilenet, the
   // module's comment): millions of multiplications at 224x224 and of parameters, batch
-  // normalisation not counted, for 1000 classes.
+  // normalization not counted, for 1000 classes.
   struct published {
     double width, multiplications, parameters;
   };
@@ -245,7 +245,7 @@ TEST_CASE("MobileNetV2 in inference is what the reference computes") {
 }
 
 TEST_CASE("MobileNetV2 in training is what the reference computes") {
-  // Images so large that the last stages normalise over more than the batch.
+  // Images so large that the last stages normalize over more than the batch.
   const mobilenet_v2 layers{{.width = 0.25, .classes = 4}};
   const glia::shape batch{4, 64, 64, 3};
   const auto forward = [&](const auto& device) {
@@ -414,7 +414,7 @@ TEST_CASE("torchvision's weights go into a network without a classifier, and onl
         "with use_batch_norm = true");
 }
 
-TEST_CASE("folded weights give the same outputs with batch normalisation and without") {
+TEST_CASE("folded weights give the same outputs with batch normalization and without") {
   const mobilenet_v2 plain{{.width = 0.35, .use_batch_norm = false}};
   // Its epsilon is large, so that not to account for it would show.
   const mobilenet_v2 normalized{{.width = 0.35, .normalization = {.epsilon = 0.1}}};
@@ -438,7 +438,7 @@ TEST_CASE("MobileNetV2 with trained weights gives the features that others compu
   if (!std::filesystem::exists(folder)) {
     GLIA_SKIP("no weights in " + folder.string());
   }
-  // Weights with the batch normalisation folded in, an image and its features; see the README
+  // Weights with the batch normalization folded in, an image and its features; see the README
   // beside the folder for how they were made.
   const auto state = glia::read_safetensors(folder / "mobilenet_v2_features.safetensors");
   const xt::xarray<float> x = xt::expand_dims(

@@ -167,7 +167,7 @@ bool all_ended(const std::vector<pid_t>& processes) {
 
 TEST_CASE("reproducible training over MPI gives the same bits for every number of ranks") {
   const test::temporary_folder scratch;
-  for (const std::string network : {"mlp", "cnn", "normalised"}) {
+  for (const std::string network : {"mlp", "cnn", "normalized"}) {
     const std::string how = "reproducible=1 epochs=2 network=" + network;
     const auto one = model_of(1, scratch.path() / (network + "1"), how);
     CHECK(model_of(2, scratch.path() / (network + "2"), how + " threads=2") == one);
@@ -220,7 +220,7 @@ TEST_CASE("a rank that throws, has other data, ends early or finds no room ends 
   ends("data=1", "have different settings: ");
   ends("leave=1", "has ended before the other ranks");
   ends("full=0", "check that the disk is not full");
-  ends("synchronised=1", "'synchronized batch norm: 1' and ");
+  ends("synchronized=1", "'synchronized batch norm: 1' and ");
 }
 
 TEST_CASE("a rank with another build of the program ends the run") {

@@ -2,11 +2,11 @@
 //
 //     mpirun -n 2 glia_mpi_training FOLDER [NAME=VALUE...]
 //
-// network=mlp|cnn|normalised  reproducible=1  bfloat16=1  epochs=4  threads=1  resume=1
+// network=mlp|cnn|normalized  reproducible=1  bfloat16=1  epochs=4  threads=1  resume=1
 // throw=RANK   that rank's data throw in the second epoch
 // leave=RANK   that rank ends before it trains
 // data=RANK    that rank has other data
-// synchronised=RANK  that rank alone asks for synchronised batch normalisation
+// synchronized=RANK  that rank alone asks for synchronized batch normalization
 // full=RANK    that rank can write no more from step 10 on, as on a full disk
 // pause=SECONDS  after each step
 //
@@ -84,7 +84,7 @@ int train(const std::filesystem::path& folder, const settings& asked, const Netw
   glia::model net{network, sample, glia::cpu<float>({.threads = threads}), {.seed = 2}};
   const glia::distributed_options how{
       .reproducible = number(asked, "reproducible", 0) == 1,
-      .sync_batch_norm = number(asked, "synchronised", nobody) == ranks.rank(),
+      .sync_batch_norm = number(asked, "synchronized", nobody) == ranks.rank(),
       .bfloat16_gradients = number(asked, "bfloat16", 0) == 1,
       .share_memory = number(asked, "messages", 0) == 0,
   };

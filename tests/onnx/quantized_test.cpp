@@ -66,7 +66,7 @@ auto network() {
 
 }  // namespace
 
-TEST_CASE("a quantised model is a file with bytes, which others and glia compute with") {
+TEST_CASE("a quantized model is a file with bytes, which others and glia compute with") {
   const glia::shape sample{13, 10, 3};
   glia::model net{network(), sample, glia::cpu<float>{}, {.seed = 3}};
   const xt::xarray<float> x = values_of({32, 13, 10, 3}, 5);
@@ -128,7 +128,7 @@ TEST_CASE("a quantised model is a file with bytes, which others and glia compute
   }
 }
 
-TEST_CASE("recurrent layers that are quantised are written as ONNX") {
+TEST_CASE("recurrent layers that are quantized are written as ONNX") {
   const auto check = [](const std::string& name, const auto& description, std::size_t nodes) {
     INFO(name);
     const glia::shape sample{6, 4};
@@ -164,7 +164,7 @@ TEST_CASE("recurrent layers that are quantised are written as ONNX") {
         1);
 }
 
-TEST_CASE("networks that ONNX Runtime has quantised are computed with integers") {
+TEST_CASE("networks that ONNX Runtime has quantized are computed with integers") {
   std::size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(test::onnx_folder() / "quantized")) {
     if (entry.path().extension() != ".onnx") {
@@ -184,7 +184,7 @@ TEST_CASE("networks that ONNX Runtime has quantised are computed with integers")
     }
     CHECK(test::kernel_count(ready.calls(), "quantized_chain") > 1);
     const xt::xarray<float> got = ready(x);
-    // As it was quantised there; halves may be rounded otherwise.
+    // As it was quantized there; halves may be rounded otherwise.
     CHECK(distance(got, y) < 0.5 * distance(y, samples.at("float")));
   }
   CHECK(count == 6);
@@ -284,8 +284,8 @@ TEST_CASE("whole numbers that no number is made of again are numbers") {
   }
 }
 
-TEST_CASE("quantised along another axis than the last") {
-  // (N, 2, 3), quantised by one scale for each of 2.
+TEST_CASE("quantized along another axis than the last") {
+  // (N, 2, 3), quantized by one scale for each of 2.
   const xt::xarray<float> x = values_of({2, 2, 3}, 1);
   small_graph graph({2, 3});
   graph.weights("scales", {2}, {0.125F, 0.5F});
@@ -302,7 +302,7 @@ TEST_CASE("quantised along another axis than the last") {
   }
 }
 
-TEST_CASE("quantised nodes that glia does not take are named") {
+TEST_CASE("quantized nodes that glia does not take are named") {
   const auto message = [&](const auto& change) {
     small_graph graph({3});
     graph.weights("scale", {}, {0.25F});

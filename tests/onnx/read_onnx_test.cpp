@@ -205,7 +205,7 @@ TEST_CASE("an output that the file does not have is refused with the names that 
   CHECK(error_of(test::onnx_folder() / "torch_transfer.onnx").ends_with(" more"));
 }
 
-TEST_CASE("batch normalisations of an ONNX file follow the batches that it is trained on") {
+TEST_CASE("batch normalizations of an ONNX file follow the batches that it is trained on") {
   glia::model net{onnx_model{test::onnx_folder() / "torch_transfer_legacy_norms.onnx"}};
   const auto samples =
       glia::read_safetensors(test::onnx_folder() / "torch_transfer_legacy_norms.safetensors");

@@ -334,7 +334,7 @@ TEST_CASE("operators of ONNX files at their edges") {
   }
 }
 
-TEST_CASE("two normalisations of one statistic train, and the first one keeps it") {
+TEST_CASE("two normalizations of one statistic train, and the first one keeps it") {
   small_graph g({2});
   for (const char* const name : {"gamma", "mean"}) {
     g.weights(name, {2}, {0.5F, -0.5F});

@@ -143,7 +143,7 @@ TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same n
                  glia::lstm{.units = 5, .return_sequences = true, .go_backwards = true},
                  glia::simple_rnn{.units = 3}, glia::dense{2}},
       {7, 1}, 0, 1e-6);
-  check_written("normalisations",
+  check_written("normalizations",
                 sequential{glia::dense{4}, glia::batch_norm{}, glia::reshape{{2, 2}},
                            glia::batch_norm{.scale = false}, glia::flatten{}},
                 {3});
@@ -238,7 +238,7 @@ TEST_CASE("numbers that print alike are different ones in an ONNX file") {
 }
 
 TEST_CASE(
-    "batch normalisation keeps its parameters in an ONNX file, and constants are no weights") {
+    "batch normalization keeps its parameters in an ONNX file, and constants are no weights") {
   glia::model net{sequential{glia::conv2d{.filters = 3, .kernel_size = 3}, glia::batch_norm{},
                              glia::flatten{}, glia::reshape{{27, 1}}, glia::positional_encoding{}},
                   {5, 5, 2}};
@@ -331,7 +331,7 @@ TEST_CASE("what a program has to know of a network is kept in its ONNX file") {
   const test::temporary_folder scratch;
   const glia::model net{glia::dense{3}, {2}};
   std::map<std::string, std::string> metadata = about.to_metadata();
-  metadata["licence"] = "free";
+  metadata["license"] = "free";
   glia::write_onnx(net, scratch.path() / "net.onnx", {.metadata = metadata});
   const auto read = glia::onnx_model{scratch.path() / "net.onnx"}.metadata();
   CHECK(read == metadata);
@@ -374,7 +374,7 @@ TEST_CASE("numbers that depend on how many samples there are cannot be written a
   };
   const char* const says = "computes with numbers that depend on the batch size";
   const std::string of_mean =
-      message_for(glia::lambda{"centre", [](auto x) { return x - glia::ops::mean(x); }});
+      message_for(glia::lambda{"center", [](auto x) { return x - glia::ops::mean(x); }});
   CHECK(test::contains(of_mean, says));
   CHECK(test::contains(of_mean, "lambda_0"));
   CHECK(test::contains(message_for(glia::lambda{"share",

@@ -242,7 +242,7 @@ TEST_CASE("pooling has the right adjoint") {
   }
 }
 
-TEST_CASE("normalisation has the right adjoint") {
+TEST_CASE("normalization has the right adjoint") {
   for (const auto kind :
        {glia::normalization::batch, glia::normalization::layer, glia::normalization::rms}) {
     check_op("normalize", {{{5, 4}, 1, 2, 1}, {{4}, 2}, {{4}, 3}}, [&](const auto& at) {
@@ -331,7 +331,7 @@ TEST_CASE("parts of a tensor have their gradients together, whichever are used")
         }) == "split: expected parts with 4 elements in total along axis 1 of (2, 4), got 3");
 }
 
-TEST_CASE("quantisation hands gradients on within its range") {
+TEST_CASE("quantization hands gradients on within its range") {
   const glia::reference<double> device;
   glia::tape<glia::reference<double>> on(device);
   const auto x = on.leaf(test::tensor_of(device, {2, 3}, {0.26F, -0.26F, 5, -5, 1.1F, 0}));

@@ -103,7 +103,7 @@ TEST_CASE("MobileNetV2's features take ten steps on a device as on the cpu") {
     INFO(plugin);
     const glia::softmax_cross_entropy loss;
     require_same_steps<float>(plugin, frozen, {64, 64, 3}, data, loss);
-    // Batch normalisations of some dozen numbers make much of the last digit of a float.
+    // Batch normalizations of some dozen numbers make much of the last digit of a float.
     require_same_steps<double>(plugin, tuned, {64, 64, 3}, data, loss);
   }
 }
@@ -279,12 +279,12 @@ TEST_CASE("where samples of a batch meet, in a layer or in a loss, short batches
   }
   const glia::pjrt device(test::without_cache(plugins.front()));
   const glia::target_arrays data(noise({23, 3}), noise({23, 2}));
-  const glia::lambda centred{"centred", [](auto&, auto v) {
-                               const auto mean = glia::ops::mean(v, {0});
-                               return v - mean;
-                             }};
+  const glia::lambda centered{"centered", [](auto&, auto v) {
+                                const auto mean = glia::ops::mean(v, {0});
+                                return v - mean;
+                              }};
   // Whatever such a layer is called.
-  const glia::sequential meeting{glia::dense{2}, glia::named{"metrics", centred}};
+  const glia::sequential meeting{glia::dense{2}, glia::named{"metrics", centered}};
   const glia::model here{meeting, {3}};
   const glia::model there{meeting, {3}, device};
   CHECK(glia::evaluate(there, data, glia::mean_squared_error{}, {.batch_size = 10}).loss ==

@@ -67,7 +67,7 @@ TEST_CASE("a training compiles for a GPU that is not there") {
 TEST_CASE("a training compiles for TPUs that are not there, with a libtpu that is given") {
   const char* const plugin = std::getenv("GLIA_LIBTPU");
   if (plugin == nullptr) {
-    GLIA_SKIP("no libtpu; its licence leaves getting it to you: GLIA_LIBTPU=/path/of/libtpu.so");
+    GLIA_SKIP("no libtpu; its license leaves getting it to you: GLIA_LIBTPU=/path/of/libtpu.so");
   }
   for (const auto& [topology, devices] :
        {std::pair("v2:2x2", 1), std::pair("v2:2x2", 8), std::pair("v5e:2x4", 8)}) {

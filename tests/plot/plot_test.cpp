@@ -184,7 +184,7 @@ TEST_CASE("a logarithmic axis of few decades has numbers between its powers of t
   CHECK(!shows(many, " 20"));
 }
 
-TEST_CASE("series of one colour may belong together") {
+TEST_CASE("series of one color may belong together") {
   const std::string script =
       plot::curves_chart({{.y = {1, 2}}, {.y = {2, 3}}, {.y = {1, 3}, .dashed = true, .color = 0}})
           .script;
@@ -391,11 +391,11 @@ TEST_CASE("what does not fit together is refused") {
   CHECK(contains(refused([] { (void)plot::panels_chart({}); }), "expected at least one chart"));
 }
 
-TEST_CASE("the first colours can be told apart in grey") {
+TEST_CASE("the first colors can be told apart in gray") {
   std::vector<double> lightness;
-  for (const std::string_view colour : plot::palette) {
+  for (const std::string_view color : plot::palette) {
     const auto channel = [&](std::size_t at) {
-      const double v = std::stoi(std::string(colour.substr(at, 2)), nullptr, 16) / 255.0;
+      const double v = std::stoi(std::string(color.substr(at, 2)), nullptr, 16) / 255.0;
       return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
     };
     // CIE 1976 L*, 0 to 100

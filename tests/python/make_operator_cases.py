@@ -575,7 +575,7 @@ for sizes in ([1, 1, 3, 3], [1, 1, 7, 8]):
             case("Resize", [S(rng(1, 1, 5, 6)), np.array(roi, F), None, np.array(sizes, I64)],
                  dict(mode=mode, coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=10.0), opset=13, forms="packed", name=f"crop_{mode}")
 
-# --- normalisation
+# --- normalization
 bn = [f(1, 2, -0.5), f(0.5, -1, 0), f(0.1, -0.2, 3), f(1, 0.25, 4)]
 for x in (rng(2, 3, 4, 5), rng(2, 3, 4), rng(2, 3)):
     for eps in (None, 0.1):

@@ -16,7 +16,7 @@ import onnxruntime
 onnxruntime.set_default_logger_severity(4)
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = 1
-# As the file says it: what optimisers make of it is another question.
+# As the file says it: what optimizers make of it is another question.
 options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
 
 with open(sys.argv[1], "rb") as models, open(sys.argv[2], "wb") as results:

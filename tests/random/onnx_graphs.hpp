@@ -414,7 +414,7 @@ class onnx_graph {
         keep(y.name, y.shape, y.exact);
         return true;
       }
-      case 1: {  // two neighbours become one
+      case 1: {  // two neighbors become one
         if (x.rank() < 3) {
           return false;
         }
@@ -772,7 +772,7 @@ class onnx_graph {
                                       "pytorch_half_pixel"};
       const std::string way = ways[integer(4)];
       if (!linear && !(way == "asymmetric")) {
-        return false;  // halves between two neighbours: single precision decides
+        return false;  // halves between two neighbors: single precision decides
       }
       keep(node("Resize", {x.name, none, scales.name()}, 1,
                 [&](auto& n) {

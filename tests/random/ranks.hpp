@@ -62,8 +62,8 @@ class random_ranks {
       const result one = train_on_ranks(1, false, how_, {});
       return shared != one ? "not as one rank: " + apart(shared, one) : "";
     }
-    if (normalised_ && !how_.sync_batch_norm && count_ > 1) {
-      return "";  // each rank normalises by its own samples
+    if (normalized_ && !how_.sync_batch_norm && count_ > 1) {
+      return "";  // each rank normalizes by its own samples
     }
     const result alone = train({});
     if (movement(alone) > 20) {
@@ -78,7 +78,7 @@ class random_ranks {
                       count_, " ranks", memory_ ? " in memory" : "", ", ", threads_, " threads, ",
                       samples_, " samples in batches of ", batch_, ", ", epochs_, " epochs",
                       how_.reproducible ? glia::text(", reproducible in ", how_.pieces) : "",
-                      how_.sync_batch_norm ? ", synchronised" : "",
+                      how_.sync_batch_norm ? ", synchronized" : "",
                       how_.bfloat16_gradients ? ", bfloat16" : "", ", buckets of ",
                       how_.bucket_bytes, how_.overlap ? "" : ", no overlap", ", ", rule_, "\n",
                       glia::layer_stack<B>{layers_}.description(), " on ", sample_, " to ",
@@ -120,7 +120,7 @@ class random_ranks {
     }
   }
   void add_batch_norm() {
-    normalised_ = normalised_ || !freezing_;
+    normalized_ = normalized_ || !freezing_;
     add_maybe_frozen(glia::batch_norm{.momentum = 0.9, .epsilon = 0.1});
   }
 
@@ -299,7 +299,7 @@ class random_ranks {
     how_.reproducible = chance(20);
     how_.pieces = from(count_, 9);
     how_.bfloat16_gradients = !how_.reproducible && chance(10);
-    how_.sync_batch_norm = !how_.reproducible && normalised_ && chance(75);
+    how_.sync_batch_norm = !how_.reproducible && normalized_ && chance(75);
     how_.bucket_bytes = std::size_t{64} << from(0, 14);
     how_.overlap = chance(85);
     how_.share_memory = memory_ || chance(50);
@@ -447,7 +447,7 @@ class random_ranks {
   std::vector<any_layer> layers_;
   std::size_t frozen_ = 0;  // of the first layers
   bool freezing_ = false;
-  bool normalised_ = false;
+  bool normalized_ = false;
   glia::shape sample_;
   std::size_t integers_ = 0;  // inputs are integers below, if not 0
   bool classes_ = false;

@@ -329,11 +329,11 @@ TEST_CASE("mistakes are shown as pictures that can be read again") {
   net.set("dense_0.bias", xt::xarray<float>{0, 2});
   glia::report page("mistakes");
   page.mistakes(net, numbered_pictures{{1, 0, 1, 0}}, {.names = {"cat", "dog"}});
-  const auto grey = pictures_in(page.html());
-  REQUIRE(grey.size() == 2);
-  CHECK(grey[0].pixels ==
+  const auto gray = pictures_in(page.html());
+  REQUIRE(gray.size() == 2);
+  CHECK(gray[0].pixels ==
         std::vector<std::uint8_t>{16, 16, 16, 17, 17, 17, 18, 18, 18, 19, 19, 19});
-  CHECK(grey[1].pixels[0] == 48);
+  CHECK(gray[1].pixels[0] == 48);
   const std::string read = read_of(body_of(page));
   CHECK(contains(read, "2 mistakes among 4 samples"));
   CHECK(contains(read, "cat predicted as dog dog: 88.08 %cat: 11.92 %sample 1"));
@@ -344,10 +344,10 @@ TEST_CASE("mistakes are shown as pictures that can be read again") {
     one.mistakes(outputs, data, options);
     return pictures_in(one.html());
   };
-  const auto colours = shown({{0}, {2, 2, 3}}, {});
-  REQUIRE(colours.size() == 1);
-  CHECK(colours[0].pixels == std::vector<std::uint8_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
-  CHECK(shown({{0}, {12}}, {.picture_shape = {2, 2, 3}}).at(0) == colours[0]);
+  const auto colors = shown({{0}, {2, 2, 3}}, {});
+  REQUIRE(colors.size() == 1);
+  CHECK(colors[0].pixels == std::vector<std::uint8_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  CHECK(shown({{0}, {12}}, {.picture_shape = {2, 2, 3}}).at(0) == colors[0]);
   CHECK(shown({{0}, {12}}, {}).empty());
   // Beyond white is white, and what is black may be the higher value.
   CHECK(shown({{0}, {1, 2}}, {.black = 1 / 255.0F, .white = 0}).at(0).pixels ==

@@ -14,8 +14,8 @@ namespace test::samples {
           png_file(2, 3, {0b00100100, 0b00011000}, {2, PNG_COLOR_TYPE_PALETTE, palette}),
           png_file(1, 2, {0x2F}, {4, PNG_COLOR_TYPE_GRAY}),
           png_file(1, 1, {0, 0, 0x80, 0x80, 0xFF, 0xFF}, {.bit_depth = 16}),
-          png_file(1, 2, {9, 8, 7, 255, 9, 8, 7, 0}, {.colour_type = PNG_COLOR_TYPE_RGB_ALPHA}),
-          png_file(1, 2, {9, 255, 9, 0}, {.colour_type = PNG_COLOR_TYPE_GRAY_ALPHA})};
+          png_file(1, 2, {9, 8, 7, 255, 9, 8, 7, 0}, {.color_type = PNG_COLOR_TYPE_RGB_ALPHA}),
+          png_file(1, 2, {9, 255, 9, 0}, {.color_type = PNG_COLOR_TYPE_GRAY_ALPHA})};
 }
 
 [[nodiscard]] inline std::vector<bytes> jpeg() {

@@ -207,16 +207,16 @@ TEST_CASE("a batch without the targets that a loss compares is refused, by sever
   const auto description = glia::outputs{part("words"), part("tags")};
   const glia::output_losses losses{glia::output_loss{"words", glia::softmax_cross_entropy{}},
                                    glia::output_loss{"tags", glia::softmax_cross_entropy{}}};
-  glia::batch labelled;
-  labelled.size = 1;
-  labelled.input_shape = {1, 2};
-  labelled.inputs = {1, 2};
-  labelled.labels = {0};
-  glia::batch too_short = labelled;
+  glia::batch labeled;
+  labeled.size = 1;
+  labeled.input_shape = {1, 2};
+  labeled.inputs = {1, 2};
+  labeled.labels = {0};
+  glia::batch too_short = labeled;
   too_short.labels.clear();
   too_short.target_shape = {1, 3};
   too_short.targets = {0, 1, 2};
-  for (const glia::batch& all : {labelled, too_short}) {
+  for (const glia::batch& all : {labeled, too_short}) {
     const auto step = [&](const std::shared_ptr<glia::rank_group>& ranks) {
       glia::model net{description, {2}, glia::cpu<float>({.threads = 1})};
       glia::trainer trainer{net, losses, glia::sgd{0.5}, {.distribution = {.ranks = ranks}}};

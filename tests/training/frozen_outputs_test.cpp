@@ -38,7 +38,7 @@ struct witness {
 };
 
 /// Small images whose class, or whose two targets, follow from them.
-struct labelled_images {
+struct labeled_images {
   std::size_t count = 50;
   std::shared_ptr<witness> seen = std::make_shared<witness>();
 
@@ -61,26 +61,26 @@ struct labelled_images {
 };
 
 struct valued_images {
-  labelled_images images{};
+  labeled_images images{};
 
   [[nodiscard]] std::size_t size() const { return images.size(); }
-  [[nodiscard]] static glia::shape input_shape() { return labelled_images::input_shape(); }
+  [[nodiscard]] static glia::shape input_shape() { return labeled_images::input_shape(); }
   void input(std::size_t i, std::span<float> values) const { images.input(i, values); }
   [[nodiscard]] static glia::shape target_shape() { return {3}; }
   static void target(std::size_t i, std::span<float> values) {
     std::vector<float> image(60);
-    labelled_images::fill(i, image);
+    labeled_images::fill(i, image);
     std::copy_n(image.begin(), 3, values.begin());
   }
 };
 
 /// As an augmented data set is.
 struct varying_images {
-  labelled_images images{};
+  labeled_images images{};
   bool changes = true;
 
   [[nodiscard]] std::size_t size() const { return images.size(); }
-  [[nodiscard]] static glia::shape input_shape() { return labelled_images::input_shape(); }
+  [[nodiscard]] static glia::shape input_shape() { return labeled_images::input_shape(); }
   void input(std::size_t i, std::span<float> values) const { images.input(i, values); }
   void inputs(std::span<const std::uint32_t> samples, std::span<float> values,
               std::size_t epoch = 0) const {
@@ -95,9 +95,9 @@ struct varying_images {
     }
   }
   [[nodiscard]] bool varies() const { return changes; }
-  [[nodiscard]] static std::int32_t label(std::size_t i) { return labelled_images::label(i); }
+  [[nodiscard]] static std::int32_t label(std::size_t i) { return labeled_images::label(i); }
 };
-static_assert(glia::varying_dataset<varying_images> && !glia::varying_dataset<labelled_images>);
+static_assert(glia::varying_dataset<varying_images> && !glia::varying_dataset<labeled_images>);
 
 /// Layers that draw random numbers and keep statistics on both sides of the border.
 auto network() {
@@ -204,9 +204,9 @@ const std::string as_they_vary =
 
 }  // namespace
 
-TEST_CASE("kept outputs of frozen layers train labelled data as the layers themselves do") {
-  check_that_keeping_changes_nothing(glia::softmax_cross_entropy{}, labelled_images{50},
-                                     labelled_images{21}, 1);
+TEST_CASE("kept outputs of frozen layers train labeled data as the layers themselves do") {
+  check_that_keeping_changes_nothing(glia::softmax_cross_entropy{}, labeled_images{50},
+                                     labeled_images{21}, 1);
 }
 
 TEST_CASE("kept outputs of frozen layers train valued data as the layers themselves do") {
@@ -228,8 +228,8 @@ TEST_CASE("a model that is frozen to its last layer has nothing to train") {
 
 TEST_CASE("frozen layers run once for each sample, unless the options ask for more") {
   for (const bool keep : {true, false}) {
-    const labelled_images data;
-    const labelled_images validation{20};
+    const labeled_images data;
+    const labeled_images validation{20};
     auto net = network();
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
     const auto history = trainer.fit(
@@ -245,7 +245,7 @@ TEST_CASE("frozen layers run once for each sample, unless the options ask for mo
 }
 
 TEST_CASE("a model without frozen layers says nothing of them") {
-  const labelled_images data;
+  const labeled_images data;
   glia::model net{sequential{glia::flatten{}, dense{3}}, {6, 5, 2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
   const auto history = trainer.fit(data, {.epochs = 2, .progress = nullptr});
@@ -256,7 +256,7 @@ TEST_CASE("a model without frozen layers says nothing of them") {
 
 TEST_CASE("samples that vary are not kept, but the validation is") {
   const varying_images data;
-  const labelled_images validation{20};
+  const labeled_images validation{20};
   auto net = network();
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
   std::ostringstream out;
@@ -280,7 +280,7 @@ TEST_CASE("samples that vary are not kept, but the validation is") {
 }
 
 TEST_CASE("a validation that varies is computed anew, the training samples are kept") {
-  const labelled_images data;
+  const labeled_images data;
   const varying_images validation{{20}};
   auto net = network();
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
@@ -309,8 +309,8 @@ TEST_CASE("the epoch that varying samples are told counts on over calls of fit")
 
 TEST_CASE("Ctrl-C while the frozen layers run ends without an epoch") {
   for (const bool in_validation : {false, true}) {
-    const labelled_images data;
-    const labelled_images validation{20};
+    const labeled_images data;
+    const labeled_images validation{20};
     (in_validation ? validation : data).seen->interrupt_at = 3;
     auto net = network();
     const auto before = net.get("dense_0.kernel");
@@ -332,10 +332,10 @@ TEST_CASE("Ctrl-C while the frozen layers run ends without an epoch") {
 }
 
 TEST_CASE("what a data set throws while the frozen layers run comes out") {
-  struct broken : labelled_images {
+  struct broken : labeled_images {
     void input(std::size_t i, std::span<float> values) const {
       glia::require<glia::data_error>(i != 33, "sample 33 is broken");
-      labelled_images::input(i, values);
+      labeled_images::input(i, values);
     }
   };
   auto net = network();
@@ -348,13 +348,12 @@ TEST_CASE("options of frozen outputs that cannot be are refused") {
   auto net = network();
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
   CHECK(message_of<glia::value_error>([&] {
-          trainer.fit(labelled_images{},
-                      {.progress = nullptr, .frozen_outputs = {.batch_size = 0}});
+          trainer.fit(labeled_images{}, {.progress = nullptr, .frozen_outputs = {.batch_size = 0}});
         }) == "fit: expected a batch size of at least 1 for the frozen layers");
   const glia::row_store::options nowhere{.memory_limit = 0, .folder = "/nowhere"};
   CHECK(
       message_of<glia::data_error>([&] {
-        trainer.fit(labelled_images{},
+        trainer.fit(labeled_images{},
                     {.progress = nullptr, .frozen_outputs = {.storage = nowhere}});
       }) ==
       "row_store: the temporary file in /nowhere cannot be used (No such file or directory); free "
@@ -362,7 +361,7 @@ TEST_CASE("options of frozen outputs that cannot be are refused") {
       "memory_limit");
   // Neither is looked at where nothing is kept.
   CHECK(trainer
-            .fit(labelled_images{},
+            .fit(labeled_images{},
                  {.progress = nullptr,
                   .frozen_outputs = {.cache = false, .storage = nowhere, .batch_size = 0}})
             .epochs.size() == 1);
@@ -373,7 +372,7 @@ TEST_CASE("fit says what it does with frozen layers, a line each") {
     auto net = network();
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.0001}};
     std::ostringstream out;
-    trainer.fit(labelled_images{50}, labelled_images{20},
+    trainer.fit(labeled_images{50}, labeled_images{20},
                 {.batch_size = 50,
                  .metrics = std::vector<glia::metric>{},
                  .progress = &out,
@@ -409,7 +408,7 @@ TEST_CASE("on a terminal, the pass through frozen layers has a bar") {
 }
 
 TEST_CASE("outputs of frozen layers are a data set") {
-  const labelled_images data{13};
+  const labeled_images data{13};
   auto net = network();
   std::ostringstream out;
   const auto kept = glia::compute_frozen_outputs(net, data, "some", {.batch_size = 4}, &out);
@@ -419,7 +418,7 @@ TEST_CASE("outputs of frozen layers are a data set") {
   CHECK(kept->in_memory());
   CHECK(kept->input_shape() == glia::shape{2, 3, 5});
   CHECK(kept->bytes() == 13 * 30 * sizeof(float));
-  CHECK(kept->label(5) == labelled_images::label(5));
+  CHECK(kept->label(5) == labeled_images::label(5));
   // Against the frozen layers as a model of their own.
   glia::model alone{sequential{conv2d{.filters = 5, .kernel_size = 3, .activation = glia::relu},
                                batch_norm{}, glia::max_pool2d{.pool_size = {2, 1}}},
@@ -429,7 +428,7 @@ TEST_CASE("outputs of frozen layers are a data set") {
   }
   xt::xarray<float> images = xt::zeros<float>({13, 6, 5, 2});
   for (std::size_t i = 0; i < 13; ++i) {
-    labelled_images::fill(i, std::span(images.data() + 60 * i, 60));
+    labeled_images::fill(i, std::span(images.data() + 60 * i, 60));
   }
   const auto expected = alone.predict(images);
   for (std::size_t i = 0; i < 13; ++i) {
@@ -448,8 +447,8 @@ TEST_CASE("outputs of frozen layers are a data set") {
 }
 
 TEST_CASE("a model is fitted, evaluated and asked on outputs that were kept before") {
-  const labelled_images data;
-  const labelled_images validation{20};
+  const labeled_images data;
+  const labeled_images validation{20};
   auto net = network();
   auto other = network();
   const auto kept = glia::compute_frozen_outputs(net, data, "training", {}, nullptr);
@@ -464,8 +463,8 @@ TEST_CASE("a model is fitted, evaluated and asked on outputs that were kept befo
   trainer.fit(*kept, {.batch_size = 8, .progress = nullptr, .frozen_outputs = {.cache = false}});
   CHECK(data.seen->first(50) == std::vector<std::size_t>(50, 1));
   CHECK(validation.seen->first(20) == std::vector<std::size_t>(20, 1));
-  const auto expected = second.fit(labelled_images{}, labelled_images{20}, quiet);
-  second.fit(labelled_images{}, {.batch_size = 8, .progress = nullptr});
+  const auto expected = second.fit(labeled_images{}, labeled_images{20}, quiet);
+  second.fit(labeled_images{}, {.batch_size = 8, .progress = nullptr});
   CHECK(distance(history, expected) == 0);
   for (const auto& p : net.parameters()) {
     CHECK((net.get(p.spec.name) == other.get(p.spec.name)));
@@ -481,7 +480,7 @@ TEST_CASE("a model is fitted, evaluated and asked on outputs that were kept befo
 
 TEST_CASE("outputs are not kept of data that do not fit, and not after Ctrl-C") {
   auto net = network();
-  const labelled_images nothing{0};
+  const labeled_images nothing{0};
   const test::quadrants points;
   CHECK(message_of<glia::data_error>([&] {
           (void)glia::compute_frozen_outputs(net, nothing, "no", {}, nullptr);
@@ -490,7 +489,7 @@ TEST_CASE("outputs are not kept of data that do not fit, and not after Ctrl-C") 
                      [&] { (void)glia::compute_frozen_outputs(net, points, "no", {}, nullptr); }),
                  "the model takes samples of shape (6, 5, 2), but the data set has samples of "
                  "shape (2,)"));
-  const labelled_images data;
+  const labeled_images data;
   data.seen->interrupt_at = 3;
   CHECK_FALSE(glia::compute_frozen_outputs(net, data, "some", {.batch_size = 5}, nullptr));
   CHECK(data.seen->asked[30] == 0);

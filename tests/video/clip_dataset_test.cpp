@@ -11,11 +11,11 @@
 namespace {
 
 /// Six clips of different lengths in two classes.
-struct labelled_clips {
+struct labeled_clips {
   test::temporary_folder folder;
   std::vector<glia::clip_file> files;
 
-  labelled_clips() {
+  labeled_clips() {
     for (std::size_t i = 0; i < 6; ++i) {
       const std::string name = std::to_string(i) + ".avi";
       test::write_numbered(folder.path() / name, 7 + 5 * i, {.b_frames = i % 2 == 0 ? 0 : 2});
@@ -29,8 +29,8 @@ const glia::augmentation clip_changes{
 
 }  // namespace
 
-TEST_CASE("clips are samples: frames spread over them, resized, normalised, with their classes") {
-  const labelled_clips c;
+TEST_CASE("clips are samples: frames spread over them, resized, normalized, with their classes") {
+  const labeled_clips c;
   const glia::clip_dataset data(c.files, {.frames = 4,
                                           .height = 16,
                                           .width = 24,
@@ -61,7 +61,7 @@ TEST_CASE("clips are samples: frames spread over them, resized, normalised, with
 }
 
 TEST_CASE("batches of clips are the same on one, two and three threads") {
-  const labelled_clips c;
+  const labeled_clips c;
   for (const bool augmented : {false, true}) {
     const auto with = [&](std::size_t threads) {
       return glia::clip_dataset(c.files,
@@ -119,7 +119,7 @@ TEST_CASE("all frames of a clip are augmented alike, another way in each epoch")
 }
 
 TEST_CASE("the first clip of a batch that cannot be read is named") {
-  const labelled_clips c;
+  const labeled_clips c;
   auto cut = test::file_content<test::bytes>(c.files[2].path);
   cut.resize(cut.size() - 100);
   c.folder.write("2.avi", cut);
@@ -146,7 +146,7 @@ TEST_CASE("the first clip of a batch that cannot be read is named") {
 }
 
 TEST_CASE("clips go through a loader, and copies share their threads") {
-  const labelled_clips c;
+  const labeled_clips c;
   const glia::clip_dataset data(c.files, {.frames = 2, .height = 8, .width = 8, .threads = 2});
   CHECK(test::loaded_classes(data, {5, 3, 0, 1, 2}) == std::vector<std::int32_t>{1, 1, 0, 1, 0});
 }
@@ -161,7 +161,7 @@ TEST_CASE("options of clips outside their ranges are refused") {
   CHECK(test::contains(error({.std = {1, 0, 1}}), "clip_dataset: expected finite means and"));
   CHECK(
       test::contains(error({.augmentation = {.rotation = 400}}), "expected rotation in [0, 180]"));
-  const labelled_clips c;
+  const labeled_clips c;
   const glia::clip_dataset data(c.files, {.frames = 2, .height = 8, .width = 8});
   std::vector<float> small(8 * 8 * 3);
   CHECK_THROWS_AS(data.input(0, small), glia::shape_error);

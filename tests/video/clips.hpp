@@ -121,7 +121,7 @@ class clip_writer {
     avformat_free_context(container_);
   }
 
-  /// The picture's red becomes luma, without colour.
+  /// The picture's red becomes luma, without color.
   void add(const glia::image& picture) {
     judge(av_frame_make_writable(frame_.get()));
     for (int y = 0; y < kind_.height; ++y) {

@@ -284,7 +284,7 @@ TEST_CASE("what the first frame alone says of a clip holds where it is passed ov
   const test::temporary_folder folder;
   test::bytes file = clip_bytes(folder, {.codec = "mjpeg"}, 20);
   const auto whole = glia::read_frames(folder.path() / "made", 1);
-  // The tables of quantisation become comments in all frames but the first.
+  // The tables of quantization become comments in all frames but the first.
   const auto packets = packets_of(folder.path() / "made");
   for (std::size_t i = 1; i < packets.size(); ++i) {
     const auto from = file.begin() + static_cast<std::ptrdiff_t>(packets[i].first);
@@ -366,7 +366,7 @@ TEST_CASE("how many frames there are is counted, whatever the container declares
   }
 }
 
-TEST_CASE("colours are those of the ffmpeg program, to the bit") {
+TEST_CASE("colors are those of the ffmpeg program, to the bit") {
   const test::temporary_folder folder;
   std::size_t number = 0;
   for (const test::clip_kind& kind :

@@ -238,9 +238,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::size_t rightly_labelled(tiny_dnn::network<tiny_dnn::sequential>& net,
-                             const std::vector<vec_t>& images, const std::vector<label_t>& labels,
-                             std::size_t batch) {
+std::size_t rightly_labeled(tiny_dnn::network<tiny_dnn::sequential>& net,
+                            const std::vector<vec_t>& images, const std::vector<label_t>& labels,
+                            std::size_t batch) {
   std::size_t right = 0;
   for (std::size_t first = 0; first < images.size(); first += batch) {
     const std::size_t count = std::min(batch, images.size() - first);
@@ -257,7 +257,7 @@ std::size_t rightly_labelled(tiny_dnn::network<tiny_dnn::sequential>& net,
 void infer(tiny_dnn::network<tiny_dnn::sequential>& net, std::vector<vec_t> images,
            std::vector<label_t> labels) {
   constexpr std::size_t batch = 100, timed = 200, warm_up = 10, calls = 100;
-  const std::size_t right = rightly_labelled(net, images, labels, batch);
+  const std::size_t right = rightly_labeled(net, images, labels, batch);
   std::printf("{\"peer\": \"tiny-dnn\", \"test_accuracy\": %.4f, \"peak_mb\": %.1f}\n",
               static_cast<double>(right) / static_cast<double>(images.size()), peak_mb());
 
@@ -266,7 +266,7 @@ void infer(tiny_dnn::network<tiny_dnn::sequential>& net, std::vector<vec_t> imag
   std::vector<double> passes(5), latencies(warm_up + calls);
   for (double& pass : passes) {
     const auto start = std::chrono::steady_clock::now();
-    rightly_labelled(net, images, labels, batch);
+    rightly_labeled(net, images, labels, batch);
     pass = seconds_since(start);
   }
   std::sort(passes.begin(), passes.end());
@@ -291,7 +291,7 @@ void infer(tiny_dnn::network<tiny_dnn::sequential>& net, std::vector<vec_t> imag
 void run(const options& o) {
   using namespace tiny_dnn;
 #if defined(CNN_USE_TBB)
-  tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+  tbb::global_control limit(tbb::global_control::max_allowed_parallelizm,
                             static_cast<std::size_t>(o.threads));
 #elif defined(CNN_USE_OMP)
   omp_set_num_threads(o.threads);

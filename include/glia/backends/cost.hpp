@@ -82,14 +82,14 @@ class cost {
   requires(sizeof...(Operands) == K::operands && (is_basic<K> || is_fused<K>))
       [[nodiscard]] results_t<K, tensor> run(const K& k, Operands... operands) const {
     const std::array<tensor_spec, K::results> specs = result_specs(k, spec_of(operands)...);
-    const bool relabelled = relabels(k, spec_of(operands)...);
+    const bool relabeled = relabels(k, spec_of(operands)...);
     totals_->flops += k.flops(spec_of(operands)...);
     totals_->bytes_moved += glia::bytes_moved<T>(k, spec_of(operands)...);
     std::array<tensor, K::operands> in{std::move(operands)...};
     std::array<tensor, K::results> out;
     for (std::size_t i = 0; i < K::results; ++i) {
       if (specs[i]) {
-        out[i] = relabelled ? tensor(specs[i], in.front().storage_) : place_for<K>(i, specs[i], in);
+        out[i] = relabeled ? tensor(specs[i], in.front().storage_) : place_for<K>(i, specs[i], in);
       }
     }
     if constexpr (K::results == 1) {

@@ -32,9 +32,9 @@ template <class T>
 template <class T>
 class set_statistics {
  public:
-  /// x(i) for i < n are the numbers, n > 0. If `centred` is false, 0 is used instead of the mean.
+  /// x(i) for i < n are the numbers, n > 0. If `centered` is false, 0 is used instead of the mean.
   template <class At>
-  set_statistics(std::size_t n, const At& x, double epsilon, bool centred) {
+  set_statistics(std::size_t n, const At& x, double epsilon, bool centered) {
     T largest = 0;
     compensated_sum<T> sum;
     for (std::size_t i = 0; i < n; ++i) {
@@ -44,8 +44,8 @@ class set_statistics {
     }
     const auto count = static_cast<T>(n);
     if (!std::isfinite(largest)) {
-      mean_ = centred ? sum.value() / count : T{0};
-      variance_ = centred ? std::numeric_limits<T>::quiet_NaN() : largest;
+      mean_ = centered ? sum.value() / count : T{0};
+      variance_ = centered ? std::numeric_limits<T>::quiet_NaN() : largest;
       inverse_ = 1 / std::sqrt(variance_);
       return;
     }
@@ -56,7 +56,7 @@ class set_statistics {
     const T size = std::max(largest, static_cast<T>(std::sqrt(epsilon)));
     const int power = size > 0 ? std::clamp(std::ilogb(size), -most, most) : 0;
     factor_ = std::ldexp(T{1}, -power);
-    if (centred) {
+    if (centered) {
       const T first = factor_ * x(0);
       compensated_sum<T> apart;
       for (std::size_t i = 0; i < n; ++i) {

@@ -21,7 +21,7 @@ namespace glia {
 /// The exit status and the output of a program.
 struct program_result {
   static constexpr int not_found = 127;  ///< the same as in shells
-  static constexpr int signalled = 128;  ///< a signal's number is added to this
+  static constexpr int signaled = 128;   ///< a signal's number is added to this
 
   int status = 0;
   std::string output;
@@ -112,7 +112,7 @@ class unnamed_file {
   while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
   }
   return {.status =
-              WIFSIGNALED(ended) ? program_result::signalled + WTERMSIG(ended) : WEXITSTATUS(ended),
+              WIFSIGNALED(ended) ? program_result::signaled + WTERMSIG(ended) : WEXITSTATUS(ended),
           .output = files[1].read(),
           .errors = files[2].read()};
 }

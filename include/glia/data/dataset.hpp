@@ -135,7 +135,7 @@ struct batch {
     return std::span<const float>(targets).subspan(n * each, each);
   }
   /// Whether the batch comes from a labeled data set. Also correct for a batch without samples.
-  [[nodiscard]] bool is_labelled() const noexcept {
+  [[nodiscard]] bool is_labeled() const noexcept {
     return !labels.empty() || (size == 0 && target_shape.rank() == 0);
   }
 };

@@ -47,9 +47,9 @@ template <file_reader Reader>
 }
 
 template <file_reader Reader>
-[[nodiscard]] image_bytes load_labelled(const std::filesystem::path& folder,
-                                        const std::string& prefix, const Reader& reader,
-                                        const idx_options& options) {
+[[nodiscard]] image_bytes load_labeled(const std::filesystem::path& folder,
+                                       const std::string& prefix, const Reader& reader,
+                                       const idx_options& options) {
   const auto image_path = find_file(folder, prefix + "-images-idx3-ubyte", reader);
   const auto label_path = find_file(folder, prefix + "-labels-idx1-ubyte", reader);
   idx_bytes images = read_idx(image_path, reader, options);
@@ -82,8 +82,8 @@ template <file_reader Reader = plain_files>
                                     const idx_options& options = {}) {
   require<data_error>(std::filesystem::is_directory(folder), folder.string(),
                       ": no such folder; expected a folder with the four MNIST files");
-  mnist_sets sets{detail::load_labelled(folder, "train", reader, options),
-                  detail::load_labelled(folder, "t10k", reader, options)};
+  mnist_sets sets{detail::load_labeled(folder, "train", reader, options),
+                  detail::load_labeled(folder, "t10k", reader, options)};
   require<data_error>(sets.train.input_shape() == sets.test.input_shape(), folder.string(),
                       ": expected training and test images of one shape, got ",
                       sets.train.input_shape(), " and ", sets.test.input_shape());

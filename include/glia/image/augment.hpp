@@ -125,17 +125,17 @@ inline void mirror(image& picture) {
 
 /// Changes each pixel to brightness (luma + saturation (pixel - luma)), clamped to [0, 255], where
 /// luma = 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601).
-inline void recolour(image& picture, double saturation, double brightness) {
+inline void recolor(image& picture, double saturation, double brightness) {
   const auto of_pixel = static_cast<float>(brightness * saturation);
   const auto of_luma = static_cast<float>(brightness * (1 - saturation));
   for (std::size_t i = 0; i < picture.pixels.size(); i += 3) {
     std::uint8_t* pixel = picture.pixels.data() + i;
-    const std::array<float, 3> colour{static_cast<float>(pixel[0]), static_cast<float>(pixel[1]),
-                                      static_cast<float>(pixel[2])};
-    const float luma = 0.299F * colour[0] + 0.587F * colour[1] + 0.114F * colour[2];
+    const std::array<float, 3> color{static_cast<float>(pixel[0]), static_cast<float>(pixel[1]),
+                                     static_cast<float>(pixel[2])};
+    const float luma = 0.299F * color[0] + 0.587F * color[1] + 0.114F * color[2];
     const float base = of_luma * luma + 0.5F;
     for (std::size_t c = 0; c < 3; ++c) {
-      const auto changed = static_cast<int>(base + of_pixel * colour[c]);
+      const auto changed = static_cast<int>(base + of_pixel * color[c]);
       pixel[c] = static_cast<std::uint8_t>(std::clamp(changed, 0, 255));
     }
   }
@@ -190,7 +190,7 @@ inline void recolour(image& picture, double saturation, double brightness) {
                                      .x0 = x + sine * (y + down) - cosine * (x + right)});
   }
   if (saturation != 1 || brightness != 1) {
-    detail::recolour(picture, saturation, brightness);
+    detail::recolor(picture, saturation, brightness);
   }
   return picture;
 }

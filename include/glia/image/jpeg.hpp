@@ -50,7 +50,7 @@ class jpeg_decoder {
     require<error>(handle_ != nullptr, "TurboJPEG's decoder cannot be set up: ", tjGetErrorStr());
     int subsampling = 0;
     judge(tjDecompressHeader3(handle_.get(), bytes_.data(), bytes_.size(), &width_, &height_,
-                              &subsampling, &colours_));
+                              &subsampling, &colors_));
     require<data_error>(height_ > 0 && width_ > 0,
                         "expected a complete JPEG image, but it has no pixels: the data are "
                         "truncated or hold only tables; get the file again or leave it out");
@@ -63,7 +63,7 @@ class jpeg_decoder {
     require_enough_bytes();
     const auto [height, width] = scaled_extents(options);
     image result{height, width, {}};
-    if (colours_ == TJCS_CMYK || colours_ == TJCS_YCCK) {
+    if (colors_ == TJCS_CMYK || colors_ == TJCS_YCCK) {
       const std::vector<std::uint8_t> inks = decompress(height, width, TJPF_CMYK);
       result.pixels.resize(height * width * 3);
       for (std::size_t i = 0; i < height * width; ++i) {
@@ -153,7 +153,7 @@ class jpeg_decoder {
   std::unique_ptr<void, int (*)(tjhandle)> handle_;
   int height_ = 0;
   int width_ = 0;
-  int colours_ = 0;
+  int colors_ = 0;
 };
 
 }  // namespace detail

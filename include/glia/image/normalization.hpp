@@ -20,11 +20,11 @@ inline constexpr std::array<float, 3> imagenet_std{0.229F, 0.224F, 0.225F};
 namespace detail {
 
 /// Normalizes pixels to (pixel / 255 - mean) / std, with a table for the 256 values of each color.
-class normalisation {
+class normalization {
  public:
   /// Throws `value_error`, with a message that begins with `what`, if a mean is not finite, or if a
   /// standard deviation is not finite or not above 0.
-  normalisation(std::string_view what, const std::array<float, 3>& mean,
+  normalization(std::string_view what, const std::array<float, 3>& mean,
                 const std::array<float, 3>& std) {
     for (std::size_t c = 0; c < 3; ++c) {
       require<value_error>(std::isfinite(mean[c]) && std[c] > 0 && std::isfinite(std[c]), what,

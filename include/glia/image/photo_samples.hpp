@@ -44,7 +44,7 @@ class photo_samples {
       : what_(std::move(what)),
         options_(options),
         decoders_(options.threads),
-        normalisation_(what_, options.mean, options.std) {
+        normalization_(what_, options.mean, options.std) {
     require<value_error>(options.height > 0 && options.width > 0, what_,
                          ": expected a height and a width of at least 1, got ", options.height,
                          " x ", options.width);
@@ -68,10 +68,10 @@ class photo_samples {
                     : result;
   }
 
-  void normalise(const image& picture, std::span<float> values) const {
+  void normalize(const image& picture, std::span<float> values) const {
     require<shape_error>(values.size() == picture.pixels.size(), what_, ": expected a span of ",
                          picture.pixels.size(), " values, got ", values.size());
-    normalisation_.apply(picture.pixels, values);
+    normalization_.apply(picture.pixels, values);
   }
 
   /// Calls `write(sample, row)` for each sample, on several threads, where `row` is the sample's
@@ -92,7 +92,7 @@ class photo_samples {
   std::string what_;
   image_dataset_options options_;
   sample_decoders decoders_;
-  normalisation normalisation_;
+  normalization normalization_;
 };
 
 }  // namespace detail

@@ -42,13 +42,13 @@ struct resize_axis {
   axis.first.resize(wanted.size);
   axis.weights.resize(wanted.size * axis.count);
   for (std::size_t i = 0; i < wanted.size; ++i) {
-    const double centre = (static_cast<double>(wanted.first + i) + 0.5) * scale;
-    const double left = std::max(0.0, std::floor(centre - support + 0.5));
+    const double center = (static_cast<double>(wanted.first + i) + 0.5) * scale;
+    const double left = std::max(0.0, std::floor(center - support + 0.5));
     axis.first[i] = std::min(static_cast<std::size_t>(left), from - axis.count);
     const std::span weights = std::span(axis.weights).subspan(i * axis.count, axis.count);
     double sum = 0;
     const auto triangle = [&](std::size_t t) {
-      const double distance = static_cast<double>(axis.first[i] + t) + 0.5 - centre;
+      const double distance = static_cast<double>(axis.first[i] + t) + 0.5 - center;
       return std::max(0.0, 1.0 - std::abs(distance) / support);
     };
     for (std::size_t t = 0; t < axis.count; ++t) {

@@ -104,7 +104,7 @@ class tfrecord_dataset {
 
   /// Writes sample `i` of an epoch.
   void input(std::size_t i, std::span<float> values, std::size_t epoch = 0) const {
-    samples_.normalise(picture(i, epoch), values);
+    samples_.normalize(picture(i, epoch), values);
   }
 
   /// Writes the samples with the given indices one after the other, on several threads. If several

@@ -73,8 +73,8 @@ struct model_info {
     for (std::string line; std::getline(lines, line);) {
       made.class_names.push_back(line);
     }
-    made.mean = colours(value("mean"), "mean", made.mean);
-    made.std = colours(value("std"), "std", made.std);
+    made.mean = colors(value("mean"), "mean", made.mean);
+    made.std = colors(value("std"), "std", made.std);
     for (const float one : made.std) {
       require<data_error>(one > 0, "the metadata value of 'std' is '", value("std"),
                           "'; expected three numbers above 0");
@@ -113,8 +113,8 @@ struct model_info {
                         "the metadata value of '", key, "' is '", of, "'; expected a number");
     return made;
   }
-  [[nodiscard]] static std::array<float, 3> colours(const std::string& of, std::string_view key,
-                                                    std::array<float, 3> made) {
+  [[nodiscard]] static std::array<float, 3> colors(const std::string& of, std::string_view key,
+                                                   std::array<float, 3> made) {
     if (of.empty()) {
       return made;
     }

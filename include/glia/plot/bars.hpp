@@ -116,13 +116,13 @@ class bar_layout {
     const std::string block = text("$bars", k);
     const std::string title = all_[k].name.empty() ? " notitle" : " title " + literal(all_[k].name);
     if (bars_of(k) == 0) {  // gnuplot would warn about an empty block
-      return text("NaN with boxes lc rgb '", colour(k), "'", title);
+      return text("NaN with boxes lc rgb '", color(k), "'", title);
     }
     if (!options_.highlight) {
-      return text(block, " using 1:2 with boxes lc rgb '", colour(k), "'", title);
+      return text(block, " using 1:2 with boxes lc rgb '", color(k), "'", title);
     }
     return text(block, " using 1:($3 == 0 ? $2 : NaN) with boxes lc rgb '", muted, "'", title, ", ",
-                block, " using 1:($3 == 1 ? $2 : NaN) with boxes lc rgb '", colour(1), "' notitle");
+                block, " using 1:($3 == 1 ? $2 : NaN) with boxes lc rgb '", color(1), "' notitle");
   }
 
   /// Returns the commands that write each value above its bar, or below the bar if the value is

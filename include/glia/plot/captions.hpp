@@ -35,12 +35,12 @@ struct caption {
       text("set margins 0,0,0,0\nunset key\nunset border\nunset tics\nset xrange [-0.5:",
            place(static_cast<double>(picture.width)), "]\nset yrange [-0.5:", place(height), "]\n");
   for (const caption& one : all) {
-    std::array<char, 8> colour{};
-    std::snprintf(colour.data(), colour.size(), "#%02x%02x%02x", one.color[0], one.color[1],
+    std::array<char, 8> color{};
+    std::snprintf(color.data(), color.size(), "#%02x%02x%02x", one.color[0], one.color[1],
                   one.color[2]);
     script += text("set label ", detail::literal(one.text), " at ", place(one.x), ',',
                    place(height - one.y), " center front font ',", detail::number(one.font_size),
-                   "' tc '", colour.data(), "'\n");
+                   "' tc '", color.data(), "'\n");
   }
   script += text("plot '-' binary array=(", picture.width, ',', picture.height,
                  ") flipy format='%uchar%uchar%uchar' using 1:2:3 with rgbimage\n");

@@ -177,7 +177,7 @@ struct curve {
       text(s.style == marks::points ? "points"
            : s.style == marks::line ? "lines"
                                     : "linespoints",
-           " lc rgb '", colour(look_of), '\'',
+           " lc rgb '", color(look_of), '\'',
            s.style == marks::points
                ? ""
                : text(" lw 2 dt ", s.dashed ? "(6,6)" : dashes[look_of % dashes.size()]),
@@ -194,7 +194,7 @@ struct curve {
                            s.interval_style == spread::band
                                ? "1:3:4 with filledcurves fs transparent solid 0.25 noborder"
                                : "1:2:3:4 with yerrorbars pt 0 lw 1.5",
-                           " lc rgb '", colour(look_of), "' notitle, ", result.elements);
+                           " lc rgb '", color(look_of), "' notitle, ", result.elements);
   }
   return result;
 }

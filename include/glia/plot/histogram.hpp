@@ -133,11 +133,11 @@ struct bin_range {
     rows.push_back({bins.high, ground});
     const std::string block = text("counts", k);
     script += detail::data_block(block, rows);
-    const std::string colour = text(" lc rgb '", detail::colour(k), "'");
-    areas += text('$', block, " using 1:2 with fillsteps fs transparent solid 0.3 noborder", colour,
+    const std::string color = text(" lc rgb '", detail::color(k), "'");
+    areas += text('$', block, " using 1:2 with fillsteps fs transparent solid 0.3 noborder", color,
                   " notitle, ");
     outlines += text(k > 0 ? ", " : "", '$', block, " using 1:2 with steps lw 2 dt ",
-                     k == 0 ? "1" : "(6,4)", colour,
+                     k == 0 ? "1" : "(6,4)", color,
                      all[k].name.empty() ? " notitle" : " title " + detail::literal(all[k].name));
   }
   script += options.log_y ? text("set yrange [0.5:", 2 * highest, "]\n")

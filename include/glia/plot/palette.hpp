@@ -17,7 +17,7 @@ inline constexpr std::string_view muted = "#7a8ca8";
 
 namespace detail {
 
-[[nodiscard]] constexpr std::string_view colour(std::size_t series) {
+[[nodiscard]] constexpr std::string_view color(std::size_t series) {
   return palette[series % palette.size()];
 }
 

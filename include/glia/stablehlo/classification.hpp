@@ -190,7 +190,7 @@ namespace detail {
 /// 1e-19 leave the range of the type.
 struct normalized_sets {
   normalized_sets(writer& out, const value& x, normalization kind, std::size_t groups)
-      : w(out), by_rows(is_by_rows(kind)), centred(kind != normalization::rms) {
+      : w(out), by_rows(is_by_rows(kind)), centered(kind != normalization::rms) {
     const std::size_t all = row_count(x.shape);
     const std::size_t columns = x.shape.back();
     const std::size_t each = kind == normalization::group ? columns / groups : 1;
@@ -221,7 +221,7 @@ struct normalized_sets {
 
   writer& w;
   bool by_rows;
-  bool centred;
+  bool centered;
   shape extents;
   double length = 1;
   value elements;
@@ -233,19 +233,19 @@ struct normalized_sets {
   writer& w = l.out;
   const detail::normalized_sets over(w, x[0], k.kind, k.groups);
   value mean = over.mean(over.elements);
-  value centred = over.elements;
-  if (over.centred) {
-    centred = w.subtract(over.elements, over.spread(mean));
-    const value rest = over.mean(centred);
-    centred = w.subtract(centred, over.spread(rest));
+  value centered = over.elements;
+  if (over.centered) {
+    centered = w.subtract(over.elements, over.spread(mean));
+    const value rest = over.mean(centered);
+    centered = w.subtract(centered, over.spread(rest));
     mean = w.add(mean, rest);
   } else {
     mean = w.constant(0, mean);
   }
-  const value variance = over.mean(w.multiply(centred, centred));
+  const value variance = over.mean(w.multiply(centered, centered));
   const value scale = over.spread(w.reciprocal_sqrt(w.add(variance, k.epsilon)));
-  const value y =
-      w.add(w.multiply(w.multiply(over.each_column(x[1]), centred), scale), over.each_column(x[2]));
+  const value y = w.add(w.multiply(w.multiply(over.each_column(x[1]), centered), scale),
+                        over.each_column(x[2]));
   const shape statistics = statistics_shape(x[0].shape, k.kind, k.groups);
   return {w.reshape(y, x[0].shape), w.reshape(mean, statistics), w.reshape(variance, statistics)};
 }
@@ -258,22 +258,22 @@ struct normalized_sets {
   const detail::normalized_sets over(w, x[1], k.kind, k.groups);
   const value dy = over.apart(x[0]);
   const value scale = over.spread(w.reciprocal_sqrt(w.add(x[4], k.epsilon)));
-  value centred = over.elements;
-  if (over.centred) {
+  value centered = over.elements;
+  if (over.centered) {
     const value mean = over.spread(x[3]);
-    centred = w.subtract(over.elements, mean);
+    centered = w.subtract(over.elements, mean);
     // Corrects the rounding error of the mean. A larger difference is no rounding error, but comes
     // from a mean over several ranks.
     const double epsilon = mean.type == scalar::f64 ? 0x1p-52 : 0x1p-23;
-    const value rest = over.spread(over.mean(centred));
+    const value rest = over.spread(over.mean(centered));
     const value most = w.multiply(w.unary("abs", mean), w.constant(epsilon, mean));
     const value rounded = w.compare("LE", w.unary("abs", rest), most);
-    centred = w.subtract(centred, w.select(rounded, rest, 0));
+    centered = w.subtract(centered, w.select(rounded, rest, 0));
   }
-  const value h = w.multiply(centred, scale);
+  const value h = w.multiply(centered, scale);
   const value q = w.multiply(over.each_column(x[2]), dy);
   value rest = w.multiply(h, over.spread(over.mean(w.multiply(q, h))));
-  if (over.centred) {
+  if (over.centered) {
     rest = w.add(rest, over.spread(over.mean(q)));
   }
   return {w.reshape(w.multiply(scale, w.subtract(q, rest)), x[1].shape),

@@ -75,7 +75,7 @@ template <class X>
 [[nodiscard]] counted_targets counted_by(const loss_ref<X>& loss, const batch& b,
                                          const shape& output) {
   counted_targets result = counted_by(
-      loss, b.is_labelled() ? std::nullopt : std::optional(sample_of(b.target_shape)), output);
+      loss, b.is_labeled() ? std::nullopt : std::optional(sample_of(b.target_shape)), output);
   const auto is_missing = [&](const index_range& part) {
     return b.size > 0 && part.end > b.targets.size() / b.size;
   };
@@ -244,14 +244,14 @@ void first_to_host(const B& device, const typename B::tensor& x, std::span<float
 
 /// The shape and element type of a batch's targets.
 [[nodiscard]] inline tensor_spec target_spec(const batch& b) {
-  return b.is_labelled() ? tensor_spec{{b.size}, element::index} : real_of(b.target_shape);
+  return b.is_labeled() ? tensor_spec{{b.size}, element::index} : real_of(b.target_shape);
 }
 
 /// Copies a batch's targets to the device. Throws `data_error` if the model has no output for a
 /// class label.
 template <backend B>
 [[nodiscard]] targets<B> targets_of(const B& device, const batch& b, const shape& output) {
-  if (!b.is_labelled()) {
+  if (!b.is_labeled()) {
     return {{}, samples_from_host(device, std::span<const float>(b.targets), b.target_shape)};
   }
   const std::size_t outputs = output.rank() == 0 ? 1 : output.back();
@@ -363,10 +363,10 @@ void require_targets(const loss_ref<X>& loss, const batch& b, const shape& outpu
                            part.extents.rank() > 0);
     }
   }
-  if (!b.is_labelled() && loss.applied_activation == output_kind::softmax && each == output) {
+  if (!b.is_labeled() && loss.applied_activation == output_kind::softmax && each == output) {
     require_distributions(loss, b.targets, output.back());
   }
-  if (!b.is_labelled() && are_classes_of_rows(each, output, loss)) {
+  if (!b.is_labeled() && are_classes_of_rows(each, output, loss)) {
     require_class_values(b.targets, each.size(), 0, each.size(), output.back(), true);
   }
 }
@@ -419,7 +419,7 @@ void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics
                      const shape& output) {
   const auto counting = std::find_if(metrics.begin(), metrics.end(),
                                      [](const metric& m) { return m.counts_classes(); });
-  if (counting == metrics.end() || b.is_labelled() ||
+  if (counting == metrics.end() || b.is_labeled() ||
       are_classes_of_rows(sample_of(b.target_shape), output, loss)) {
     return;
   }

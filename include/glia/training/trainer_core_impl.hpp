@@ -205,7 +205,7 @@ void trainer_core<B>::checked_step(const subject& what, model_part which, const 
     sums->count(counted_by(what.loss, b, net.output_shape()));
     require_metrics(sums->metrics(),
                     {net.output_shape(),
-                     b.is_labelled() ? std::nullopt : std::optional(sample_of(b.target_shape)),
+                     b.is_labeled() ? std::nullopt : std::optional(sample_of(b.target_shape)),
                      what.loss.applied_activation});
     require_classes(what.loss, sums->metrics(), b, net.output_shape());
   }

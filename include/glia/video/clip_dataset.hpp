@@ -67,7 +67,7 @@ class clip_dataset {
       : files_(std::move(files)),
         options_(options),
         decoders_(options.threads),
-        normalisation_("clip_dataset", options.mean, options.std) {
+        normalization_("clip_dataset", options.mean, options.std) {
     require<value_error>(
         options.frames > 0 && options.height > 0 && options.width > 0,
         "clip_dataset: expected one or more frames and a height and a width of at least 1, got ",
@@ -110,7 +110,7 @@ class clip_dataset {
                          " values, got ", values.size());
     std::size_t at = 0;
     for (const image& picture : frames(i, epoch)) {
-      normalisation_.apply(picture.pixels, values.subspan(at, picture.pixels.size()));
+      normalization_.apply(picture.pixels, values.subspan(at, picture.pixels.size()));
       at += picture.pixels.size();
     }
   }
@@ -132,7 +132,7 @@ class clip_dataset {
   std::vector<clip_file> files_;
   clip_dataset_options options_;
   detail::sample_decoders decoders_;
-  detail::normalisation normalisation_;
+  detail::normalization normalization_;
 };
 
 static_assert(labeled_dataset<clip_dataset>);

@@ -37,7 +37,7 @@ class frame_converter {
     int height = 0;
     int width = 0;
     int format = -1;
-    AVColorSpace colours = AVCOL_SPC_UNSPECIFIED;
+    AVColorSpace colors = AVCOL_SPC_UNSPECIFIED;
     AVColorRange range = AVCOL_RANGE_UNSPECIFIED;
 
     friend bool operator==(const frame_kind&, const frame_kind&) = default;
@@ -57,7 +57,7 @@ class frame_converter {
     scaler_ = owned<ffmpeg_scaler>(sws_getContext(frame.width, frame.height, format, frame.width,
                                                   frame.height, AV_PIX_FMT_RGB24, SWS_BICUBIC,
                                                   nullptr, nullptr, nullptr));
-    set_colours(frame);
+    set_colors(frame);
     rgb_ = new_frame();
     rgb_->height = frame.height;
     rgb_->width = frame.width;
@@ -68,7 +68,7 @@ class frame_converter {
 
   /// Sets the color matrix and the range that the frame declares. The default matrix is that of
   /// ITU-R BT.601, as in the ffmpeg program.
-  void set_colours(const AVFrame& frame) {
+  void set_colors(const AVFrame& frame) {
     int* from = nullptr;
     int* to = nullptr;
     int from_full = 0, to_full = 0, brightness = 0, contrast = 0, saturation = 0;

@@ -455,17 +455,17 @@ class normalizing {
   void normalize_rows(const kernels::normalize& k, const normalized_sets& sets, const T* x,
                       const T* gamma, const T* beta, T* y, T* mean, T* variance) const {
     const std::size_t columns = sets.columns;
-    const bool centred = k.kind == normalization::layer;
+    const bool centered = k.kind == normalization::layer;
     const auto length = static_cast<T>(columns);
     team_->for_rows(sets.samples, columns, [&](auto loops, std::size_t first, std::size_t count) {
       for (std::size_t r = first; r < first + count; ++r) {
         const T* const from = x + r * columns;
         T* const to = y + r * columns;
         const T middle =
-            centred ? from[0] + loops.sum_apart(from, from[0], columns) / length : T{0};
+            centered ? from[0] + loops.sum_apart(from, from[0], columns) / length : T{0};
         T sums[2];
         loops.sum_moments(from, middle, columns, sums);
-        const T off = centred ? sums[0] / length : T{0};
+        const T off = centered ? sums[0] / length : T{0};
         const T squares = sums[1] / length;
         mean[r] = middle + off;
         variance[r] = std::max(squares - off * off, T{0});
@@ -476,7 +476,7 @@ class normalizing {
           continue;
         }
         const set_statistics<T> of(
-            columns, [&](std::size_t i) { return from[i]; }, k.epsilon, centred);
+            columns, [&](std::size_t i) { return from[i]; }, k.epsilon, centered);
         mean[r] = of.mean();
         variance[r] = of.variance();
         for (std::size_t c = 0; c < columns; ++c) {
@@ -491,7 +491,7 @@ class normalizing {
                         T* dx, T* dgamma, T* dbeta, const memory_pool& memory) const {
     const std::size_t rows = sets.samples;
     const std::size_t columns = sets.columns;
-    const bool centred = k.kind == normalization::layer;
+    const bool centered = k.kind == normalization::layer;
     const auto length = static_cast<T>(columns);
     const host_tensor<T> normalized(memory, {team_->threads(), columns});
     const host_tensor<T> sums(memory, {2, columns});
@@ -510,7 +510,7 @@ class normalizing {
             T* const of_beta = of_gamma + columns;
             if (is_usual_variance(widened)) {
               // If the mean is smaller than the deviation, its error is less than a rounding.
-              const bool is_far = centred && std::abs(mean[r]) * inverse > 1;
+              const bool is_far = centered && std::abs(mean[r]) * inverse > 1;
               const T rest =
                   is_far ? rest_of_mean(mean[r], loops.sum_apart(from, mean[r], columns) / length)
                          : T{0};
@@ -518,7 +518,7 @@ class normalizing {
                                        to, columns);
             } else {
               const set_statistics<T> of(
-                  columns, [&](std::size_t i) { return from[i]; }, k.epsilon, centred);
+                  columns, [&](std::size_t i) { return from[i]; }, k.epsilon, centered);
               inverse = of.inverse_deviation();
               for (std::size_t c = 0; c < columns; ++c) {
                 h[c] = of.normalized(from[c]);
@@ -529,7 +529,7 @@ class normalizing {
             lane.added(1);
             T sums_of_q[2];
             loops.sum_and_dot(to, h, columns, sums_of_q);
-            loops.end_row_gradient(h, inverse, centred ? sums_of_q[0] / length : T{0},
+            loops.end_row_gradient(h, inverse, centered ? sums_of_q[0] / length : T{0},
                                    sums_of_q[1] / length, to, columns);
           }
         });

@@ -114,7 +114,7 @@ inline void layer_normalization(operation& n) {
 }
 
 /// Computes (x - mean) / sqrt(variance + epsilon) over these axes.
-[[nodiscard]] inline tensor standardised(graph_builder& out, const tensor& x,
+[[nodiscard]] inline tensor standardized(graph_builder& out, const tensor& x,
                                          const reduced_axes& over, double epsilon) {
   const double count = reduced_count(x, over);
   const auto mean_of = [&](const tensor& of) {
@@ -175,7 +175,7 @@ inline void mean_variance_normalization(operation& n) {
   const auto axes = n.integers("axes").value_or(std::vector<std::int64_t>{0, 2, 3});
   constexpr double epsilon = 1e-9;
   const reduced_axes over{axes_from(axes, x.rank())};
-  n.give(standardised(n.out, x, over, epsilon * epsilon));
+  n.give(standardized(n.out, x, over, epsilon * epsilon));
 }
 
 /// Computes x / (bias + alpha / size * sum of the squares of neighboring channels)^beta.

@@ -17,7 +17,7 @@ template <class Check>
 void check_normalization_of(const Check& check, normalization kind, const shape& s,
                             std::size_t groups) {
   constexpr std::string_view names[] = {"batch", "layer", "group", "rms"};
-  const std::string name = text(names[static_cast<std::size_t>(kind)], " normalisation of ", s,
+  const std::string name = text(names[static_cast<std::size_t>(kind)], " normalization of ", s,
                                 groups == 1 ? "" : text(" in ", groups, " groups"));
   const shape channels{s.back()};
   check(name, [&](auto& b) {
