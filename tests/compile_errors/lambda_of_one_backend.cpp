@@ -1,6 +1,7 @@
 // expects: expected a function of variables of any backend: write [](auto x)
 #include <glia/layers/lambda.hpp>
 #include <glia/models/model.hpp>
+#include <glia/ops/ops.hpp>
 
 glia::model net{glia::lambda{"double", [](glia::variable<glia::cpu<float>> x) { return x * 2.0; }},
                 {2}};

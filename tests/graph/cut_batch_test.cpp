@@ -140,10 +140,10 @@ TEST_CASE("batch normalization in training ends a stretch") {
 }
 
 TEST_CASE("a product whose weights are larger than a piece stays whole") {
-  const glia::recorder<B> rec;
+  const glia::recorder rec;
   const auto x = rec.input("x", glia::real_of({1024, 64}));
   const auto w = rec.input("w", glia::real_of({64, 4096}));
-  auto y = rec.run(kernels::dense{}, x, w, glia::recorder<B>::tensor{});
+  auto y = rec.run(kernels::dense{}, x, w, glia::recorder::tensor{});
   for (int i = 0; i < 3; ++i) {
     y = rec.run(kernels::unary{glia::gelu.map}, y);
   }
@@ -154,12 +154,12 @@ TEST_CASE("a product whose weights are larger than a piece stays whole") {
 }
 
 TEST_CASE("what depends on a stretch from outside comes behind it, all else before") {
-  const glia::recorder<B> rec;
+  const glia::recorder rec;
   const auto x = rec.input("x", glia::real_of({32, 4, 4, 2}));
   const auto w = rec.input("w", glia::real_of({1, 1, 2, 2}));
-  const auto one = rec.run(kernels::conv2d{{1, 1}}, x, w, glia::recorder<B>::tensor{});
+  const auto one = rec.run(kernels::conv2d{{1, 1}}, x, w, glia::recorder::tensor{});
   const auto total = rec.run(kernels::sum_to{{}}, w);  // of no stretch
-  const auto two = rec.run(kernels::conv2d{{1, 1}}, one, w, glia::recorder<B>::tensor{});
+  const auto two = rec.run(kernels::conv2d{{1, 1}}, one, w, glia::recorder::tensor{});
   const auto mean = rec.run(kernels::normalize{glia::normalization::batch, 1e-3}, two,
                             rec.run(kernels::full{{2}, 1}), rec.run(kernels::full{{2}, 0}))[0];
   const auto three = rec.run(kernels::unary{glia::relu.map}, two);
@@ -176,14 +176,14 @@ TEST_CASE("what depends on a stretch from outside comes behind it, all else befo
 
 TEST_CASE("sums over the samples are summed lane by lane") {
   const B device({.threads = 2});
-  const glia::recorder<B> rec;
+  const glia::recorder rec;
   const auto x = rec.input("x", glia::real_of({40, 3}));
   const auto y = rec.run(kernels::unary{{glia::unary_function::square}}, x);
   rec.output("sum", rec.run(kernels::sum_to{{3}}, y));
   rec.output("y", y);
   const glia::graph g = cut(rec.recorded(), 40, 2);
   REQUIRE(stretches_of(g) == std::vector<std::string>{"unary sum_to"});
-  const glia::program<B> run(g, rec.how(), device);
+  const glia::program<B> run(g, device);
   std::vector<float> values(120);
   std::vector<double> expected(3, 0);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -200,14 +200,14 @@ TEST_CASE("sums over the samples are summed lane by lane") {
 
 TEST_CASE("dropout in a stretch draws each sample's own numbers") {
   const B device({.threads = 2});
-  const glia::recorder<B> rec;
+  const glia::recorder rec;
   const auto x = rec.input("x", glia::real_of({50, 6}));
   const auto key = rec.input("key", {{glia::step_key::words}, glia::element::index});
   const auto y = rec.run(kernels::dropout{0.5, 4}, x, key);
   rec.output("z", rec.run(kernels::unary{{glia::unary_function::affine, 1, 0.5}}, y));
   const auto words = glia::step_key{.seed = 5, .step = 3}.to_words();
   const auto result = [&](const glia::graph& g) {
-    const glia::program<B> run(g, rec.how(), device);
+    const glia::program<B> run(g, device);
     auto in = device.run(kernels::full{{50, 6}, 1});
     auto random = device.from_host(std::span<const std::int32_t>(words), {words.size()});
     B::tensor* const inputs[] = {&in, &random};

@@ -9,7 +9,7 @@
 namespace {
 
 using B = glia::cpu<float>;
-using R = glia::recorder<B>;
+using R = glia::recorder;
 
 /// Layers of every kind, with state and randomness.
 auto plain_description() {
@@ -121,7 +121,7 @@ TEST_CASE("an input that changes is written over where nobody else holds it, els
   const auto [next, velocity] = rec.run(kernels::sgd{}, x, g, R::tensor{}, rate);
   CHECK_FALSE(velocity);
   rec.next(x, next);
-  const glia::program<B> step(rec.recorded(), rec.how(), device);
+  const glia::program<B> step(rec.recorded(), device);
   B::tensor p = test::tensor_of(device, {3}, {1, 2, 3});
   B::tensor gradient = test::tensor_of(device, {3}, {1, 1, 1});
   B::tensor half = test::tensor_of(device, {1}, {0.5F});
@@ -149,7 +149,7 @@ TEST_CASE("outputs may be inputs, constants, the same tensor twice, and other sh
   rec.output("y", y);
   rec.output("flat", rec.run(kernels::reshape{{6}}, y));
   rec.output("flat x", rec.run(kernels::reshape{{6}}, x));
-  const glia::program<B> run(rec.recorded(), rec.how(), device);
+  const glia::program<B> run(rec.recorded(), device);
   B::tensor in = test::tensor_of(device, {2, 3}, {1, 2, 3, 4, 5, 6});
   B::tensor* const inputs[] = {&in};
   std::vector<B::tensor> out(6);
@@ -178,7 +178,7 @@ TEST_CASE("a tensor that leaves is written over by nobody, however often it is t
   for (double more = 1; more < 7; ++more) {
     rec.output("more", rec.run(kernels::unary{{glia::unary_function::affine, 1, more}}, y));
   }
-  const glia::program<B> run(rec.recorded(), rec.how(), device);
+  const glia::program<B> run(rec.recorded(), device);
   B::tensor in = test::tensor_of(device, {2}, {1, 2});
   B::tensor* const inputs[] = {&in};
   std::vector<B::tensor> out(10);
@@ -194,7 +194,7 @@ TEST_CASE("a program refuses tensors that it was not recorded for") {
   const R rec;
   const auto x = rec.input("samples", glia::real_of({2, 3}));
   rec.output("y", rec.run(kernels::unary{glia::relu.map}, x));
-  const glia::program<B> run(rec.recorded(), rec.how(), device);
+  const glia::program<B> run(rec.recorded(), device);
   std::vector<B::tensor> out(1);
   B::tensor wrong = test::tensor_of(device, {3, 2}, {1, 2, 3, 4, 5, 6});
   B::tensor* inputs[] = {&wrong};
@@ -221,7 +221,7 @@ TEST_CASE("a probe sees what every kernel gives") {
   const auto y = rec.run(kernels::unary{{glia::unary_function::affine, 2, 0}}, x);
   rec.set_place("second");
   rec.output("z", rec.run(kernels::unary{{glia::unary_function::affine, 1, 1}}, y));
-  const glia::program<B> run(rec.recorded(), rec.how(), device);
+  const glia::program<B> run(rec.recorded(), device);
   B::tensor in = test::tensor_of(device, {2}, {1, 2});
   B::tensor* const inputs[] = {&in};
   std::vector<B::tensor> out(1);
@@ -339,9 +339,9 @@ struct told_outputs {
   std::size_t kernels = 0;         // of the run
 };
 
-told_outputs run_and_destroy(const R& rec, const glia::graph& g, std::vector<B::tensor> inputs) {
+told_outputs run_and_destroy(const glia::graph& g, std::vector<B::tensor> inputs) {
   const B device({.threads = 1});
-  const glia::program<B> program(g, rec.how(), device);
+  const glia::program<B> program(g, device);
   std::vector<B::tensor*> given;
   for (B::tensor& one : inputs) {
     given.push_back(&one);
@@ -401,7 +401,7 @@ TEST_CASE("an output is told of once nothing of the run needs its memory") {
     glia::graph g = rec.recorded();
     std::vector<std::size_t> varying(g.inputs().size());
     std::iota(varying.begin(), varying.end(), std::size_t{0});
-    glia::fuse_kernels<B>(g, varying);
+    glia::fuse_kernels(g, varying, glia::fused_kernel_set::of<B>());
     const auto words = glia::step_key{}.to_words();
     std::vector<B::tensor> inputs{
         test::tensor_of(net.device(), {samples, 12}, samples_of(samples, 1)),
@@ -409,7 +409,7 @@ TEST_CASE("an output is told of once nothing of the run needs its memory") {
     for (const auto& p : net.parameters()) {
       inputs.push_back(p.value);
     }
-    const told_outputs all = run_and_destroy(rec, g, std::move(inputs));
+    const told_outputs all = run_and_destroy(g, std::move(inputs));
     CHECK(all.told == all.undisturbed);
     if (samples > 1) {  // those of the last layers are there early, to be sent meanwhile
       CHECK(all.after[0] * 3 < all.kernels * 2);
@@ -433,7 +433,7 @@ TEST_CASE("outputs that are one memory, or an input, are all told of with their 
   rec.output("product", rec.run(kernels::binary{glia::binary_function::multiply}, sum, b));
   const B device({.threads = 1});
   const told_outputs all = run_and_destroy(
-      rec, rec.recorded(),
+      rec.recorded(),
       {test::tensor_of(device, {1, 3}, {1, 2, 3}), test::tensor_of(device, {1, 3}, {5, 6, 7})});
   CHECK(all.told == all.undisturbed);
   CHECK(all.told == std::vector<std::vector<float>>{
@@ -442,6 +442,6 @@ TEST_CASE("outputs that are one memory, or an input, are all told of with their 
   const R nothing;
   const auto only = nothing.input("x", glia::real_of({1, 3}));
   nothing.output("x", only);
-  CHECK(run_and_destroy(nothing, nothing.recorded(), {test::tensor_of(device, {1, 3}, {1, 2, 3})})
-            .told == std::vector<std::vector<float>>{{1, 2, 3}});
+  CHECK(run_and_destroy(nothing.recorded(), {test::tensor_of(device, {1, 3}, {1, 2, 3})}).told ==
+        std::vector<std::vector<float>>{{1, 2, 3}});
 }

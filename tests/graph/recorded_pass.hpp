@@ -85,12 +85,12 @@ class recorded_pass {
   const glia::graph& calls() const { return program_.calls(); }
 
  private:
-  using R = glia::recorder<B>;
+  using R = glia::recorder;
 
   template <class Description>
   static glia::program<B> record(const glia::model<Description, B>& net, std::size_t samples,
                                  const recording_options& how) {
-    const R rec;
+    const R rec(glia::fused_kernel_set::of<B>());
     glia::tape<R> at(rec);
     const auto x =
         at.leaf(rec.input("x", glia::real_of(glia::batch_of(samples, net.sample_shape()))));
@@ -117,7 +117,7 @@ class recorded_pass {
     std::vector<std::size_t> varying(g.inputs().size());
     std::iota(varying.begin(), varying.end(), std::size_t{0});
     if (how.fuse) {
-      glia::fuse_kernels<B>(g, varying);
+      glia::fuse_kernels(g, varying, glia::fused_kernel_set::of<B>());
     }
     if (how.cut) {
       glia::passes::cut_options options;
@@ -127,7 +127,7 @@ class recorded_pass {
       }
       glia::passes::cut_batch(g, samples, options);
     }
-    return glia::program<B>(std::move(g), rec.how(), net.device());
+    return glia::program<B>(std::move(g), net.device());
   }
 
   glia::program<B> program_;

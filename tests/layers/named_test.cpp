@@ -115,7 +115,7 @@ TEST_CASE("a parameter that is asked for by another name than before is an error
 
 TEST_CASE("nodes know their layer, in the backward pass as well") {
   const named net{"net", sequential{dense{4, glia::tanh}, named{"last", dense{2}}}};
-  using R = glia::recorder<glia::cpu<float>>;
+  using R = glia::recorder;
   const R rec;
   glia::tape<R> at(rec);
   const glia::model of{net, {3}};

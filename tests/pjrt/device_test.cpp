@@ -146,11 +146,11 @@ TEST_CASE("a tensor that others hold stays as it is when a program writes over i
   }
   const glia::pjrt device(test::without_cache(plugins.front()));
   using B = glia::pjrt<float>;
-  const glia::recorder<B> on;
+  const glia::recorder on;
   const auto p = on.input("p", glia::real_of({3}));
   const auto twice = on.run(kernels::binary{}, p, p);
   on.next(p, twice);
-  const glia::program<B> doubling(on.recorded(), on.how(), device);
+  const glia::program<B> doubling(on.recorded(), device);
   B::tensor state = test::tensor_of(device, {3}, {1, 2, 3});
   const B::tensor held = state;
   B::tensor* const input = &state;

@@ -9,7 +9,7 @@ using test::contains;
 
 namespace {
 
-using recorder = glia::recorder<glia::shapes_only>;
+using recorder = glia::recorder;
 
 }  // namespace
 

@@ -40,7 +40,7 @@ template <class T>
 class random_ranks {
  public:
   using B = glia::cpu<T>;
-  using any_layer = glia::any_layer_on<B>;
+  using any_layer = glia::any_layer;
 
   explicit random_ranks(std::uint64_t seed) : random_(seed), seed_(seed) {
     choose_network();
@@ -81,7 +81,7 @@ class random_ranks {
                       how_.sync_batch_norm ? ", synchronized" : "",
                       how_.bfloat16_gradients ? ", bfloat16" : "", ", buckets of ",
                       how_.bucket_bytes, how_.overlap ? "" : ", no overlap", ", ", rule_, "\n",
-                      glia::layer_stack<B>{layers_}.description(), " on ", sample_, " to ",
+                      glia::layer_stack{layers_}.description(), " on ", sample_, " to ",
                       classes_ ? "classes" : "values");
   }
 
@@ -365,7 +365,7 @@ class random_ranks {
   }
 
   [[nodiscard]] result train(glia::distribution over) const {
-    glia::model net{glia::layer_stack<B>{layers_}, sample_, B({.threads = threads_}), {.seed = 5}};
+    glia::model net{glia::layer_stack{layers_}, sample_, B({.threads = threads_}), {.seed = 5}};
     const std::vector<T> before = parameters_of(net);
     glia::history history;
     const auto train_with = [&](const auto& loss, const auto& rule) {

@@ -58,6 +58,52 @@ template <class B, class... Kernels>
 template <class B, class K>
 concept runs = kernel<K> && detail::takes<B, K>(std::make_index_sequence<K::operands>{});
 
+/// A set of fused kernels, such as those that a backend runs.
+class fused_kernel_set {
+ public:
+  /// Makes an empty set.
+  constexpr fused_kernel_set() = default;
+
+  /// Returns the fused kernels that a backend runs.
+  template <class B>
+  [[nodiscard]] static constexpr fused_kernel_set of() {
+    return of<B>(fused_kernels{});
+  }
+
+  /// Returns whether the set contains a kernel.
+  template <kernel K>
+  requires is_fused<K>
+  [[nodiscard]] constexpr bool contains() const { return (bits_ & bit<K>(fused_kernels{})) != 0; }
+
+ private:
+  template <class K, class... Kernels>
+  [[nodiscard]] static constexpr std::uint32_t bit(kernel_list<Kernels...>) {
+    static_assert(sizeof...(Kernels) <= 32);
+    std::uint32_t next = 1;
+    std::uint32_t found = 0;
+    ((found |= std::same_as<K, Kernels> ? next : 0, next <<= 1), ...);
+    return found;
+  }
+  template <class B, class... Kernels>
+  [[nodiscard]] static constexpr fused_kernel_set of(kernel_list<Kernels...> all) {
+    fused_kernel_set result;
+    result.bits_ = ((runs<B, Kernels> ? bit<Kernels>(all) : 0) | ... | 0);
+    return result;
+  }
+
+  std::uint32_t bits_ = 0;
+};
+
+/// Returns whether a device runs a fused kernel. A recorder answers for the device of its graph.
+template <kernel K, class B>
+[[nodiscard]] constexpr bool has_fused(const B& device) {
+  if constexpr (requires { device.fused(); }) {
+    return device.fused().template contains<K>();
+  } else {
+    return runs<B, K>;
+  }
+}
+
 /// True if a backend runs all basic kernels. A backend that runs any kernel can specialize the
 /// variable, so that the check compiles faster.
 template <class B>

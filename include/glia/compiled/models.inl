@@ -2,6 +2,5 @@
 // and `extern template` where they are used.
 
 #include "glia/compiled/inference.inl"
-#include "glia/compiled/layers.inl"
-#include "glia/compiled/recording.inl"
+#include "glia/compiled/program.inl"
 #include "glia/compiled/training.inl"

@@ -6,6 +6,9 @@
 
 namespace glia {
 
+template variable<recorder> onnx_model::operator()(scope<recorder>&,
+                                                   const variable<recorder>&) const;
+
 #define GLIA_TEMPLATE template
 #define GLIA_PART "glia/compiled/onnx.inl"
 #include "glia/compiled/each_backend.inl"

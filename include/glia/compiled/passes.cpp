@@ -3,6 +3,7 @@
 #include "glia/graph/passes/fold_scaling.hpp"
 #include "glia/graph/passes/frozen_frontier.hpp"
 #include "glia/graph/passes/fuse_activation.hpp"
+#include "glia/graph/passes/fuse_kernels.hpp"
 #include "glia/graph/passes/fuse_pooling.hpp"
 #include "glia/graph/passes/fuse_quantized.hpp"
 #include "glia/graph/passes/hoist.hpp"
@@ -10,3 +11,4 @@
 #include "glia/graph/passes/pack_weights.hpp"
 #include "glia/graph/passes/quantize_products.hpp"
 #include "glia/graph/passes/samples_apart.hpp"
+#include "glia/graph/recorder_impl.hpp"

@@ -1,4 +1,5 @@
 #include "glia/glia.hpp"
+#include "glia/training/recorded_step.hpp"
 
 namespace glia {
 

@@ -12,7 +12,7 @@
 
 #include "glia/backends/backend.hpp"
 #include "glia/graph/graph.hpp"
-#include "glia/graph/runners.hpp"
+#include "glia/graph/kernel_functions.hpp"
 #include "glia/graph/storage_plan.hpp"
 #include "glia/graph/timeline.hpp"
 #include "glia/kernels/dropout.hpp"
@@ -26,7 +26,7 @@ class lane_program {
  public:
   struct workspace {};
 
-  lane_program(const graph&, const storage_plan&, const runners<B>&, const B& device, std::size_t) {
+  lane_program(const graph&, const storage_plan&, const B& device, std::size_t) {
     throw value_error(text("program: the backend ", device.name(), " has no lanes for stretches"));
   }
   [[nodiscard]] std::vector<workspace> make_workspaces(const B&) const { return {}; }
@@ -52,12 +52,11 @@ class lane_program<B> {
     std::exception_ptr failure;
   };
 
-  lane_program(const graph& calls, const storage_plan& plan, const runners<B>& how, const B& device,
-               std::size_t number)
+  lane_program(const graph& calls, const storage_plan& plan, const B& device, std::size_t number)
       : range_(calls.stretches()[number]), number_(number), memory_(plan.lane(number)) {
     find_counts(device.lane_count());
     for (std::size_t n = range_.first; n < range_.end; ++n) {
-      add(calls, plan, how, device, n);
+      add(calls, plan, device, n);
     }
   }
 
@@ -122,7 +121,7 @@ class lane_program<B> {
   };
 
   struct call {
-    typename runners<B>::function run;
+    kernel_function<B> run;
     std::size_t node;                   // index of the node in the graph
     std::vector<any_kernel> kernels;    // one for each size of batch tiles
     std::vector<std::size_t> operands;  // indices of locals
@@ -146,11 +145,10 @@ class lane_program<B> {
     }
   }
 
-  void add(const graph& calls, const storage_plan& plan, const runners<B>& how, const B& device,
-           std::size_t number) {
+  void add(const graph& calls, const storage_plan& plan, const B& device, std::size_t number) {
     const graph_node& node = calls.nodes()[number];
     const storage_plan::roles roles = storage_plan::roles_of(calls, node);
-    call one{how.of(node.kernel.type(), device), number, {}, {}, {}, {}};
+    call one{kernel_function_of(node.kernel.type(), device), number, {}, {}, {}, {}};
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       one.operands.push_back(local_of(calls, plan, node.operands[i], roles.operands[i]));
     }
@@ -250,8 +248,8 @@ class lane_program<B> {
 
   void run_call(const B& device, const call& one, std::size_t variant, const workspace& w) const {
     static const tensor nothing;
-    std::array<const tensor*, runners<B>::most_operands> operands;
-    std::array<const tensor*, runners<B>::most_results> results;
+    std::array<const tensor*, most_operands> operands;
+    std::array<const tensor*, most_results> results;
     for (std::size_t i = 0; i < one.operands.size(); ++i) {
       operands[i] = one.operands[i] == none ? &nothing : &w.views[one.operands[i]];
     }

@@ -11,7 +11,7 @@
 #include "glia/core/function_ref.hpp"
 #include "glia/graph/compilations.hpp"
 #include "glia/graph/graph.hpp"
-#include "glia/graph/runners.hpp"
+#include "glia/graph/kernel_functions.hpp"
 #include "glia/graph/timeline.hpp"
 
 namespace glia {
@@ -39,7 +39,7 @@ class program {
 
   /// Plans the graph for a device. Throws `value_error` if there is no function for one of its
   /// kernels.
-  program(graph calls, const runners<B>& how, B device);
+  program(graph calls, B device);
 
   /// Returns the graph.
   [[nodiscard]] const graph& calls() const noexcept;

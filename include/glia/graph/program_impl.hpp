@@ -23,7 +23,7 @@ namespace glia {
 
 template <backend B>
 struct program<B>::step {
-  typename runners<B>::function run = nullptr;  // null for a stretch
+  kernel_function<B> run = nullptr;  // null for a stretch
   const graph_node* node = nullptr;
   std::size_t stretch = 0;
   std::vector<std::size_t> finishes;  // outputs whose memory no later step uses
@@ -64,7 +64,7 @@ struct program<B>::state {
   mutable std::vector<std::unique_ptr<workspace>> free;
   mutable std::size_t made = 0;
 
-  state(graph g, const runners<B>& how, B on)
+  state(graph g, B on)
       : calls(std::move(g)),
         device(std::move(on)),
         plan(calls, sizeof(typename B::value_type)),
@@ -90,15 +90,15 @@ struct program<B>::state {
       changed_in_place.push_back(input.changes() && plan.of(input.next).where == home::input &&
                                  plan.of(input.next).index == i);
     }
-    add_steps(how);
+    add_steps();
   }
 
-  void add_steps(const runners<B>& how) {
+  void add_steps() {
     std::vector<std::size_t> last_use(plan.storages(), 0);  // the last step that uses each storage
     std::size_t next = 0;
     for (std::size_t n = 0; n < calls.nodes().size(); ++n) {
       if (next < calls.stretches().size() && calls.stretches()[next].first == n) {
-        stretches.emplace_back(calls, plan, how, device, next);
+        stretches.emplace_back(calls, plan, device, next);
         steps.push_back({nullptr, nullptr, next, {}});
         for (; n < calls.stretches()[next].end; ++n) {
           note_uses(calls.nodes()[n], last_use);
@@ -111,7 +111,7 @@ struct program<B>::state {
       if (node.kernel.relabels(calls.specs(node.operands))) {
         continue;  // both are in the same memory
       }
-      steps.push_back({how.of(node.kernel.type(), device), &node, 0, {}});
+      steps.push_back({kernel_function_of(node.kernel.type(), device), &node, 0, {}});
       note_uses(node, last_use);
     }
     // An output can share its memory with values that later steps still read, such as the gradient
@@ -271,8 +271,8 @@ class program<B>::lease {
 };
 
 template <backend B>
-program<B>::program(graph calls, const runners<B>& how, B device)
-    : state_(std::make_shared<const state>(std::move(calls), how, std::move(device))) {}
+program<B>::program(graph calls, B device)
+    : state_(std::make_shared<const state>(std::move(calls), std::move(device))) {}
 
 template <backend B>
 const graph& program<B>::calls() const noexcept {
@@ -374,8 +374,8 @@ void program<B>::run_steps(workspace& w, const probe_function* probe,
       tell(one);
       continue;
     }
-    std::array<const tensor*, runners<B>::most_operands> operands;
-    std::array<const tensor*, runners<B>::most_results> results;
+    std::array<const tensor*, most_operands> operands;
+    std::array<const tensor*, most_results> results;
     for (std::size_t i = 0; i < one.node->operands.size(); ++i) {
       operands[i] = w.at(one.node->operands[i]);
     }

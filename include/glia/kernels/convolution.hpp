@@ -57,7 +57,6 @@ struct conv2d {
   std::size_t groups = 1;
   unary_map map = identity_map;
 
-  using becomes = kernel_list<conv2d_max_pool2d, conv2d_chain, packed_dense, reshape>;
   static constexpr std::string_view name = "conv2d";
   static constexpr std::size_t operands = 3;  // x, w, bias
   static constexpr std::size_t results = 1;
@@ -117,7 +116,6 @@ struct conv2d_kernel_gradient {
   window2d window;
   std::size_t groups = 1;
 
-  using becomes = kernel_list<conv2d_max_pool2d_gradient>;
   static constexpr std::string_view name = "conv2d_kernel_gradient";
   static constexpr std::size_t operands = 2;  // x, dy
   static constexpr std::size_t results = 1;

@@ -36,7 +36,6 @@ struct conv2d_chain {
 
   [[nodiscard]] bool is_packed() const { return packed[0].rank() > 0; }
 
-  using becomes = kernel_list<pack_panels>;
   static constexpr std::string_view name = "conv2d_chain";
   static constexpr std::size_t operands = 1 + 2 * max_chain;  // x, w, bias, w, bias, ...
   static constexpr std::size_t results = 1;

@@ -93,7 +93,6 @@ concept has_kernel_constants = requires {
 ///   an element as 1, and a function with an exponential or logarithm as 10;
 /// - optionally `axes(specs...)`: the relations to the samples of a batch, if the kernel
 ///   does not need all samples in one call;
-/// - optionally `becomes`: the list of kernels by which passes may replace it;
 /// - optionally `overwrites`: the pairs of a result and an operand that it may overwrite;
 /// - optionally `updates`: whether the results start from the values of the operands that they
 ///   overwrite;

@@ -44,7 +44,6 @@ struct conv2d_max_pool2d {
   unary_map map = identity_map;
   bool keeps_positions = true;
 
-  using becomes = kernel_list<packed_conv2d_max_pool2d, pack_panels, pack_transformed>;
   static constexpr std::string_view name = "conv2d_max_pool2d";
   static constexpr std::size_t operands = 3;  // x, w, bias
   static constexpr std::size_t results = 2;   // y, position

@@ -132,7 +132,6 @@ struct pack_panels;
 struct dense {
   unary_map map = identity_map;
 
-  using becomes = kernel_list<packed_dense, pack_panels>;
   static constexpr std::string_view name = "dense";
   static constexpr std::size_t operands = 3;  // x, w, bias
   static constexpr std::size_t results = 1;

@@ -60,7 +60,6 @@ struct pack_quantized;
 struct fake_quantize {
   byte_range range;
 
-  using becomes = kernel_list<quantized_chain, pack_quantized, reshape>;
   static constexpr std::string_view name = "fake_quantize";
   static constexpr std::size_t operands = 2;  // x, scales
   static constexpr std::size_t results = 1;

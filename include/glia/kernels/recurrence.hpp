@@ -41,7 +41,6 @@ struct recurrence {
   bool keeps = true;       ///< whether to keep the values that the gradient needs
   bool packed = false;     ///< whether the weights are packed
 
-  using becomes = kernel_list<pack_panels>;
   static constexpr std::string_view name = "recurrence";
   static constexpr std::size_t operands = 5;  // x, w, bias, scale, counts
   static constexpr std::size_t results = 2;   // states (N, T, U), kept (N, T, K U)

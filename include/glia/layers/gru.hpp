@@ -91,7 +91,8 @@ struct gru {
     const variable<B> projected =
         detail::project_steps(drop_inputs(std::move(x)), kernel, of_inputs);
     if constexpr (detail::runs_recurrence<B>) {
-      if (reset_after && activation == tanh && recurrent_activation == sigmoid) {
+      if (reset_after && activation == tanh && recurrent_activation == sigmoid &&
+          detail::has_recurrence(s.device())) {
         return detail::run_at_once<B>(recurrent_cell::gru, projected, s.step_mask(), recurrent,
                                       of_states, drop_states.factors(), how);
       }

@@ -13,34 +13,16 @@
 
 namespace glia {
 
-template <class T>
-class cpu;
-
-namespace detail {
-
-/// The virtual interface to a layer of any type that runs on the recorder X.
-template <class X>
-struct layer_on {
-  virtual ~layer_on() = default;
-  [[nodiscard]] virtual variable<X> run(scope<X>& s, variable<X> x, std::string_view holder,
-                                        std::size_t index) const = 0;
-};
-
-}  // namespace detail
-
 /// A value that holds a layer of any type, for models whose layers are known only at run time.
 ///
-/// It copies the layer, and copies of the value share this one layer. B is the backend of the
-/// models that contain the value. A training loop that runs layers directly on a tape, without a
-/// model, cannot run the value; give it the layers themselves.
-template <class B>
-class any_layer_on {
-  using R = recorder<B>;
-  using planning = recorder<shapes_only>;
-
-  struct face : detail::layer_on<R>, detail::layer_on<planning> {
-    using detail::layer_on<R>::run;
-    using detail::layer_on<planning>::run;
+/// It copies the layer, and copies of the value share this one layer. A training loop that runs
+/// layers directly on a tape, without a model, cannot run the value; give it the layers themselves.
+class any_layer {
+  struct face {
+    virtual ~face() = default;
+    [[nodiscard]] virtual variable<recorder> run(scope<recorder>& s, variable<recorder> x,
+                                                 std::string_view holder,
+                                                 std::size_t index) const = 0;
     [[nodiscard]] virtual std::string description() const = 0;
     [[nodiscard]] virtual bool equals(const face& other) const = 0;
   };
@@ -50,14 +32,10 @@ class any_layer_on {
     Layer one;
 
     explicit held(Layer l) : one(std::move(l)) {}
-    [[nodiscard]] variable<R> run(scope<R>& s, variable<R> x, std::string_view holder,
-                                  std::size_t index) const override {
-      return s.run(one, std::move(x), holder, index);
-    }
-    [[nodiscard]] variable<planning> run(scope<planning>& s, variable<planning> x,
+    [[nodiscard]] variable<recorder> run(scope<recorder>& s, variable<recorder> x,
                                          std::string_view holder,
                                          std::size_t index) const override {
-      return s.run(one, x, holder, index);
+      return s.run(one, std::move(x), holder, index);
     }
     [[nodiscard]] std::string description() const override { return one.description(); }
     [[nodiscard]] bool equals(const face& other) const override {
@@ -68,26 +46,22 @@ class any_layer_on {
 
  public:
   template <class Layer>
-  requires(!std::same_as<Layer, any_layer_on> && layer<Layer>) any_layer_on(Layer one)
+  requires(!std::same_as<Layer, any_layer> && layer<Layer>) any_layer(Layer one)
       : face_(std::make_shared<const held<Layer>>(std::move(one))) {}
 
   /// Runs the layer. Error messages call it element `index` of the container `holder`.
-  template <class X>
-  [[nodiscard]] variable<X> run(scope<X>& s, variable<X> x, std::string_view holder,
-                                std::size_t index) const {
+  [[nodiscard]] variable<recorder> run(scope<recorder>& s, variable<recorder> x,
+                                       std::string_view holder, std::size_t index) const {
     return face_->run(s, std::move(x), holder, index);
   }
   [[nodiscard]] std::string description() const { return face_->description(); }
-  friend bool operator==(const any_layer_on& a, const any_layer_on& b) {
+  friend bool operator==(const any_layer& a, const any_layer& b) {
     return a.face_ == b.face_ || a.face_->equals(*b.face_);
   }
 
  private:
   std::shared_ptr<const face> face_;
 };
-
-/// A value that holds a layer of any type, for models on the CPU in single precision.
-using any_layer = any_layer_on<cpu<float>>;
 
 /// Runs layers one after another, like `sequential`, but takes a list that is made at run time.
 ///
@@ -96,16 +70,15 @@ using any_layer = any_layer_on<cpu<float>>;
 ///
 ///     std::vector<glia::any_layer> layers{glia::flatten{}, glia::dense{10}};
 ///     glia::model net{glia::layer_stack{layers}, {28, 28}};
-template <class B = cpu<float>>
 class layer_stack {
  public:
   using contains_layers = void;
   static constexpr bool preserves_output_kind = true;
 
-  explicit layer_stack(std::vector<any_layer_on<B>> layers) : layers_(std::move(layers)) {}
+  explicit layer_stack(std::vector<any_layer> layers) : layers_(std::move(layers)) {}
 
   /// Returns the layers in their order.
-  [[nodiscard]] const std::vector<any_layer_on<B>>& layers() const noexcept { return layers_; }
+  [[nodiscard]] const std::vector<any_layer>& layers() const noexcept { return layers_; }
 
   template <backend X>
   [[nodiscard]] variable<X> operator()(scope<X>& s, variable<X> x) const {
@@ -117,7 +90,7 @@ class layer_stack {
 
   [[nodiscard]] std::string description() const {
     std::string result;
-    for (const any_layer_on<B>& one : layers_) {
+    for (const any_layer& one : layers_) {
       result += (result.empty() ? "" : ", ") + one.description();
     }
     return "layer_stack(" + result + ")";
@@ -125,7 +98,7 @@ class layer_stack {
   friend bool operator==(const layer_stack&, const layer_stack&) = default;
 
  private:
-  std::vector<any_layer_on<B>> layers_;
+  std::vector<any_layer> layers_;
 };
 
 }  // namespace glia

@@ -88,7 +88,8 @@ struct lstm {
     const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
     const variable<B> projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
     if constexpr (detail::runs_recurrence<B>) {
-      if (activation == tanh && recurrent_activation == sigmoid) {
+      if (activation == tanh && recurrent_activation == sigmoid &&
+          detail::has_recurrence(s.device())) {
         return detail::run_at_once<B>(recurrent_cell::lstm, projected, s.step_mask(), recurrent, {},
                                       drop_states.factors(), how);
       }

@@ -124,9 +124,8 @@ lambda(std::string, Function) -> lambda<Function>;
 /// A join: a function object that combines the outputs of several branches into one variable.
 template <class J>
 concept branch_join = std::copy_constructible<J> && described<J> &&
-    requires(const J& j, scope<recorder<shapes_only>>& s,
-             std::vector<variable<recorder<shapes_only>>> branches) {
-  { j(s, branches) } -> std::same_as<variable<recorder<shapes_only>>>;
+    requires(const J& j, scope<recorder>& s, std::vector<variable<recorder>> branches) {
+  { j(s, branches) } -> std::same_as<variable<recorder>>;
 };
 
 namespace detail {

@@ -41,9 +41,9 @@ using parameter_list = std::vector<parameter<B>>;
 /// Adds an input for each parameter of a model to the graph that `to` records. Returns these inputs
 /// as parameters.
 template <backend B>
-[[nodiscard]] parameter_list<recorder<B>> as_inputs(const recorder<B>& to,
-                                                    const parameter_list<B>& parameters) {
-  parameter_list<recorder<B>> result;
+[[nodiscard]] parameter_list<recorder> as_inputs(const recorder& to,
+                                                 const parameter_list<B>& parameters) {
+  parameter_list<recorder> result;
   for (const parameter<B>& p : parameters) {
     result.push_back({p.spec, to.input(p.spec.name, real_of(p.spec.shape))});
   }

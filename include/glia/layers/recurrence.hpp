@@ -40,9 +40,15 @@ template <backend B>
   return std::move(all) * all.device().run(kernels::reshape{of_steps}, mask);
 }
 
-/// A backend that runs all steps of a recurrent layer in one kernel.
+/// A backend type whose devices can run all steps of a recurrent layer in one kernel.
 template <class B>
 concept runs_recurrence = runs<B, kernels::recurrence> && runs<B, kernels::recurrence_gradient>;
+
+/// Returns whether a device does so.
+template <backend B>
+[[nodiscard]] bool has_recurrence(const B& device) {
+  return has_fused<kernels::recurrence>(device) && has_fused<kernels::recurrence_gradient>(device);
+}
 
 /// Computes the same as `run_steps` in one kernel. If `scale` is not empty, the state is multiplied
 /// by `scale` before each product with `recurrent`.

@@ -338,8 +338,8 @@ class scope {
 /// the operator for a recorder that computes only shapes, because every description must run on it.
 template <class L>
 concept layer = std::copy_constructible<L> && described<L> &&
-    requires(const L& l, scope<recorder<shapes_only>>& s, variable<recorder<shapes_only>> x) {
-  { l(s, x) } -> std::same_as<variable<recorder<shapes_only>>>;
+    requires(const L& l, scope<recorder>& s, variable<recorder> x) {
+  { l(s, x) } -> std::same_as<variable<recorder>>;
 };
 
 /// A layer that defines the shape of the model's samples: its member function `sample_shape()`

@@ -88,7 +88,7 @@ class calibration {
 
   /// Finds all products and the ranges of their factors.
   [[nodiscard]] std::vector<quantized_product> look_at_products() {
-    const recorder<B> recorded = net_->core().recorded(net_->described(), model_part::whole, rows_);
+    const recorder recorded = net_->core().recorded(net_->described(), model_part::whole, rows_);
     graph g = recorded.recorded();
     prune(g);
     passes::fold_scaling(g, fixed_values(g, {0}));
@@ -127,7 +127,7 @@ class calibration {
         weight->second = numbers_of(value);
       }
     };
-    const program<B> run(g, recorded.how(), net_->device());
+    const program<B> run(g, net_->device());
     for (int pass = 0; pass < 2; ++pass) {  // first the ranges, then the histograms
       for (std::size_t batch = 0; batch < batches_; ++batch) {
         run_with(run, g, batch, look_at);

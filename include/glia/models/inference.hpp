@@ -28,8 +28,8 @@ struct inference_programs {
   /// Compiles a recorded graph. Its inputs are the samples, followed by the parameters in their
   /// order.
   [[nodiscard]] static std::shared_ptr<inference_programs> make(
-      const recorder<B>& recorded, const B& device, std::size_t rows, bool depth_first,
-      const quantization* quantized = nullptr);
+      const recorder& recorded, const B& device, std::size_t rows, bool depth_first,
+      const function_ref<void(graph&)>* quantize = nullptr);
 
   inference_programs(program<B> first, program<B> then)
       : once(std::move(first)), each(std::move(then)) {}

@@ -18,17 +18,17 @@
 namespace glia {
 
 template <backend B>
-std::shared_ptr<inference_programs<B>> inference_programs<B>::make(const recorder<B>& recorded,
-                                                                   const B& device,
-                                                                   std::size_t rows,
-                                                                   bool depth_first,
-                                                                   const quantization* quantized) {
+std::shared_ptr<inference_programs<B>> inference_programs<B>::make(
+    const recorder& recorded, const B& device, std::size_t rows, bool depth_first,
+    const function_ref<void(graph&)>* quantize) {
   graph g = recorded.recorded();
   const std::vector<std::size_t> varying{0};
-  fuse_kernels<B>(g, varying, quantized);
-  if constexpr (runs<B, kernels::pack_panels> && runs<B, kernels::pack_transformed> &&
-                runs<B, kernels::packed_dense> && runs<B, kernels::packed_conv2d_max_pool2d> &&
-                runs<B, kernels::conv2d_chain>) {
+  constexpr fused_kernel_set fused = fused_kernel_set::of<B>();
+  fuse_kernels(g, varying, fused, quantize);
+  if (fused.contains<kernels::pack_panels>() && fused.contains<kernels::pack_transformed>() &&
+      fused.contains<kernels::packed_dense>() &&
+      fused.contains<kernels::packed_conv2d_max_pool2d>() &&
+      fused.contains<kernels::conv2d_chain>()) {
     passes::pack_weights(g, fixed_values(g, varying));
   }
   if constexpr (compiling_backend<B>) {  // the compiler folds constants itself
@@ -36,17 +36,15 @@ std::shared_ptr<inference_programs<B>> inference_programs<B>::make(const recorde
     for (std::size_t i = 1; i < g.inputs().size(); ++i) {
       nothing.add_input(g.inputs()[i].name, g.spec(g.inputs()[i].value));
     }
-    return std::make_shared<inference_programs>(
-        program<B>(std::move(nothing), recorded.how(), device),
-        program<B>(std::move(g), recorded.how(), device));
+    return std::make_shared<inference_programs>(program<B>(std::move(nothing), device),
+                                                program<B>(std::move(g), device));
   }
   passes::hoisted parts = passes::hoist(std::move(g), varying);
   if (depth_first) {
     cut_for_lanes(parts.each, device, rows);
   }
-  return std::make_shared<inference_programs>(
-      program<B>(std::move(parts.once), recorded.how(), device),
-      program<B>(std::move(parts.each), recorded.how(), device));
+  return std::make_shared<inference_programs>(program<B>(std::move(parts.once), device),
+                                              program<B>(std::move(parts.each), device));
 }
 
 template <backend B>

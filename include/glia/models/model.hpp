@@ -51,8 +51,8 @@ class model {
   model(Description description, const shape& sample, B device = B(),
         const model_options& options = {})
       : description_(std::move(description)),
-        core_(plan_model<B>(description_, sample), sample, std::move(device), options,
-              described()) {}
+        core_(plan_model(description_, sample, fused_kernel_set::of<B>()), sample,
+              std::move(device), options, described()) {}
 
   /// Makes a model from a description that knows the shape of its samples, because it begins with
   /// `inputs`.

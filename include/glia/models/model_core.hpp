@@ -46,7 +46,7 @@ enum class model_part : std::uint8_t { whole, frozen, trained };
 /// The backend on which a description runs for a model on B: a recorder, or B itself if B runs
 /// eagerly.
 template <backend B>
-using tracing_backend = std::conditional_t<program_backend<B>, recorder<B>, B>;
+using tracing_backend = std::conditional_t<program_backend<B>, recorder, B>;
 
 /// A reference to a description of any type, as a function of a scope and a variable.
 template <backend X>
@@ -154,8 +154,8 @@ class model_core {
 
   /// Records a part of the model for batches of `rows` samples. The inputs of the graph are the
   /// samples and the parameters. Its output is the output of the part.
-  [[nodiscard]] recorder<B> recorded(const description_ref<X>& described, model_part which,
-                                     std::size_t rows) const requires program_backend<B>;
+  [[nodiscard]] recorder recorded(const description_ref<X>& described, model_part which,
+                                  std::size_t rows) const requires program_backend<B>;
   /// Returns the number of rows for the last, shorter batch, which has `samples` samples. On
   /// backends that compile a graph for each batch size, the batch is padded to `batch` rows. It is
   /// not padded if the samples of a batch affect each other's outputs.
@@ -202,8 +202,8 @@ class model_core {
   [[nodiscard]] std::shared_ptr<const inference<B>> inference_for(
       const description_ref<X>& described, model_part which,
       const shape& batch) const requires program_backend<B>;
-  [[nodiscard]] recorder<B> record(const description_ref<X>& described, run_mode mode,
-                                   std::size_t rows) const requires program_backend<B>;
+  [[nodiscard]] recorder record(const description_ref<X>& described, run_mode mode,
+                                std::size_t rows) const requires program_backend<B>;
   void find_frontier(const description_ref<X>& described) requires program_backend<B>;
   void cut(graph& g, const description_ref<X>& described,
            std::size_t rows) const requires program_backend<B>;

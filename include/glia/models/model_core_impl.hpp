@@ -162,9 +162,10 @@ prepared<B> model_core<B>::prepare(const description_ref<X>& described, std::siz
                                    const quantization& how) const requires program_backend<B> {
   require<value_error>(batch > 0, "prepare: expected a batch of at least one sample");
   const model_access::reading unchanged(access_);
-  const recorder<B> all = recorded(described, model_part::whole, batch);
-  all.template expect<kernels::fake_quantize>();
-  const auto programs = inference_programs<B>::make(all, device_, batch, depth_first_, &how);
+  const auto quantize = [&](graph& g) { passes::quantize_products(g, fixed_values(g, {0}), how); };
+  const function_ref<void(graph&)> quantized(quantize);
+  const auto programs = inference_programs<B>::make(recorded(described, model_part::whole, batch),
+                                                    device_, batch, depth_first_, &quantized);
   return {std::make_shared<const inference<B>>(programs, parameters_), batch_of(batch, sample_),
           batch_of(batch, output_shape()), plan_.integers};
 }
@@ -182,10 +183,10 @@ std::shared_ptr<const inference<B>> model_core<B>::inference_for(
 }
 
 template <backend B>
-recorder<B> model_core<B>::recorded(const description_ref<X>& described, model_part which,
-                                    std::size_t rows) const requires program_backend<B> {
+recorder model_core<B>::recorded(const description_ref<X>& described, model_part which,
+                                 std::size_t rows) const requires program_backend<B> {
   const bool frozen = which == model_part::frozen;
-  recorder<B> result = record(described, frozen ? run_mode::training : run_mode::inference, rows);
+  recorder result = record(described, frozen ? run_mode::training : run_mode::inference, rows);
   graph& g = result.recorded();
   if (frozen) {
     const value_id last = frontier_->value_in(g);
@@ -205,9 +206,9 @@ recorder<B> model_core<B>::recorded(const description_ref<X>& described, model_p
 /// and the parameters. For training, the key of the step is one more input, and the graph computes
 /// new values for some parameters.
 template <backend B>
-recorder<B> model_core<B>::record(const description_ref<X>& described, run_mode mode,
-                                  std::size_t rows) const requires program_backend<B> {
-  X result;
+recorder model_core<B>::record(const description_ref<X>& described, run_mode mode,
+                               std::size_t rows) const requires program_backend<B> {
+  X result(fused_kernel_set::of<B>());
   tape<X> at(result);
   variable<X> x = at.constant(result.samples("inputs", real_of(batch_of(rows, sample_))));
   parameter_list<X> parameters = as_inputs(result, parameters_);
@@ -228,7 +229,7 @@ recorder<B> model_core<B>::record(const description_ref<X>& described, run_mode 
 
 template <backend B>
 void model_core<B>::find_frontier(const description_ref<X>& described) requires program_backend<B> {
-  const recorder<B> recorded = record(described, run_mode::training, 2);
+  const recorder recorded = record(described, run_mode::training, 2);
   const graph& g = recorded.recorded();
   std::vector<std::size_t> varying{1 + parameters_.size()};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -249,7 +250,7 @@ void model_core<B>::find_frontier(const description_ref<X>& described) requires 
 template <backend B>
 void model_core<B>::cut(graph& g, const description_ref<X>& described,
                         std::size_t rows) const requires program_backend<B> {
-  const recorder<B> in_training = record(described, run_mode::training, rows);
+  const recorder in_training = record(described, run_mode::training, rows);
   const graph& other = in_training.recorded();
   const auto last = passes::counterpart(other, g).of(frontier_->value_in(other));
   require<value_error>(last && passes::begin_at(g, 0, *last),

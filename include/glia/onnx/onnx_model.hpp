@@ -247,7 +247,7 @@ variable<B> onnx_model::operator()(scope<B>& s, const variable<B>& x) const {
   }
   const onnx::read_result all = onnx::detail::naming_file(*content_, [&] {
     return onnx::read_graph(*content_, what_, shapes, s.is_training(),
-                            glia::detail::runs_recurrence<B>, s.is_planning());
+                            glia::detail::has_recurrence(s.device()), s.is_planning());
   });
   onnx::replay<B> values(all.calls, x.owner());
   // A model is planned with one sample. If the file fixes the batch size, planning repeats that

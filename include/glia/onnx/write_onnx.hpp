@@ -85,8 +85,8 @@ template <backend B>
   const auto recorded = [&](std::size_t rows) {
     return net.recorded(described, model_part::whole, rows);
   };
-  recorder<B> first = recorded(2);
-  recorder<B> second = recorded(3);
+  recorder first = recorded(2);
+  recorder second = recorded(3);
   if (!options.quantization.products.empty()) {
     detail::quantize(first.recorded(), options.quantization);
     detail::quantize(second.recorded(), options.quantization);
@@ -106,7 +106,7 @@ template <backend B>
   }
   passes::hoisted two = passes::hoist(first.recorded(), {0}, fixed);
   const passes::hoisted three = passes::hoist(second.recorded(), {0}, fixed);
-  const program<B> once(two.once, first.how(), net.device());
+  const program<B> once(two.once, net.device());
 
   parameter_list<B> parameters = net.parameters_now();
   std::vector<typename B::tensor*> inputs;

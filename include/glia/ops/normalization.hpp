@@ -25,14 +25,16 @@ template <backend B>
                                                    const typename tape<B>::joined_batch& all,
                                                    const std::array<typename B::tensor, 3>& own) {
   const typename B::tensor none{};
+  const bool gathers = has_fused<kernels::gather_over_ranks>(device);
+  require<value_error>(gathers,
+                       "batch_norm: the device cannot normalize over several ranks; do not "
+                       "set distributed_options::sync_batch_norm");
   if constexpr (runs<B, kernels::gather_over_ranks>) {
     return device.run(
         kernels::gather_over_ranks{all.ranks},
         device.run(kernels::concat{0}, own[0], own[1], own[2], none, none, none, none, none));
   } else {
-    throw value_error(text("batch_norm: the backend ", device.name(),
-                           " cannot normalize over several ranks; do not set "
-                           "distributed_options::sync_batch_norm"));
+    return none;
   }
 }
 

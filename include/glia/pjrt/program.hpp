@@ -24,7 +24,7 @@ class program<pjrt<T>> {
   using B = pjrt<T>;
   using tensor = pjrt_tensor;
 
-  program(graph calls, const runners<B>& /*how*/, B device)
+  program(graph calls, B device)
       : state_(std::make_shared<const state>(std::move(calls), std::move(device))) {}
 
   [[nodiscard]] const graph& calls() const noexcept { return state_->calls; }

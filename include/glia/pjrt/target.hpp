@@ -242,7 +242,7 @@ class program<pjrt_target<T>> {
   using B = pjrt_target<T>;
   using tensor = typename B::tensor;
 
-  program(graph calls, const runners<B>& /*how*/, B device)
+  program(graph calls, B device)
       : calls_(std::make_shared<const graph>(std::move(calls))), device_(std::move(device)) {
     if (gives_something(*calls_)) {
       device_.compiled(*calls_);

@@ -21,9 +21,9 @@ class evaluation_program {
  public:
   using tensor = typename B::tensor;
 
-  evaluation_program(const model_core<B>& net, const description_ref<recorder<B>>& described,
+  evaluation_program(const model_core<B>& net, const description_ref<recorder>& described,
                      model_part which, std::size_t rows, const tensor_spec& targets,
-                     const loss_ref<recorder<B>>& loss, const scoring& scores)
+                     const loss_ref<recorder>& loss, const scoring& scores)
       : program_(record(net, net.recorded(described, which, rows), rows, targets, loss, scores,
                         mixes_samples_)),
         counted_(scores.counted) {}
@@ -52,11 +52,11 @@ class evaluation_program {
   }
 
  private:
-  [[nodiscard]] static program<B> record(const model_core<B>& net, const recorder<B>& rec,
+  [[nodiscard]] static program<B> record(const model_core<B>& net, const recorder& rec,
                                          std::size_t rows, const tensor_spec& wanted,
-                                         const loss_ref<recorder<B>>& loss, const scoring& scores,
+                                         const loss_ref<recorder>& loss, const scoring& scores,
                                          bool& mixes) {
-    using R = recorder<B>;
+    using R = recorder;
     const auto y = rec.value(rec.recorded().outputs().front().value);
     R to = rec;
     to.recorded().outputs().clear();
@@ -69,8 +69,8 @@ class evaluation_program {
     rec.set_place("metrics");
     detail::output_sums(rec, {y, losses}, t, scores, present);
     graph g = rec.recorded();
-    fuse_kernels<B>(g, {0, g.inputs().size() - 2, g.inputs().size() - 1});
-    return program<B>(std::move(g), rec.how(), net.device());
+    fuse_kernels(g, {0, g.inputs().size() - 2, g.inputs().size() - 1}, fused_kernel_set::of<B>());
+    return program<B>(std::move(g), net.device());
   }
 
   bool mixes_samples_ = false;  // set while the graph is recorded

@@ -67,7 +67,7 @@ class gradient_program {
   using tensor = typename B::tensor;
 
   gradient_program(const B& device, const step_shapes& shapes, const parameter_list<B>& parameters,
-                   const step_rule<recorder<B>>& rule, const std::optional<scoring>& scores,
+                   const step_rule<recorder>& rule, const std::optional<scoring>& scores,
                    const std::optional<frozen_end>& frontier, rank_group* joined)
       : program_(
             record(device, shapes, parameters, rule, scores, frontier, joined, layout_, mixes_)) {}
@@ -79,12 +79,12 @@ class gradient_program {
  private:
   [[nodiscard]] static program<B> record(const B& device, const step_shapes& shapes,
                                          const parameter_list<B>& parameters,
-                                         const step_rule<recorder<B>>& rule,
+                                         const step_rule<recorder>& rule,
                                          const std::optional<scoring>& scores,
                                          const std::optional<frozen_end>& frontier,
                                          rank_group* joined, sum_layout& layout, bool& mixes) {
-    using R = recorder<B>;
-    const R rec;
+    using R = recorder;
+    const R rec(fused_kernel_set::of<B>());
     tape<R> at(rec);
     step_inputs<R> in = detail::batch_inputs(rec, shapes);
     in.each = rec.input("each", real_of({}));
@@ -123,7 +123,7 @@ class gradient_program {
       }
       detail::output_sums(rec, results, t, *scores, present);
     }
-    return detail::finish_step(rec.recorded(), rec, device, shapes, frontier, step_kind::fast);
+    return detail::finish_step(rec.recorded(), device, shapes, frontier, step_kind::fast);
   }
 
   sum_layout layout_;
@@ -140,7 +140,7 @@ class update_program {
   using tensor = typename B::tensor;
 
   update_program(const B& device, const sum_layout& layout, const parameter_list<B>& parameters,
-                 const slot_lists<B>& slots, const step_rule<recorder<B>>& rule)
+                 const slot_lists<B>& slots, const step_rule<recorder>& rule)
       : program_(record(device, layout, parameters, slots, rule)) {}
 
   void run(tensor numbers, std::span<tensor> gradients, parameter_list<B>& parameters,
@@ -164,9 +164,9 @@ class update_program {
   [[nodiscard]] static program<B> record(const B& device, const sum_layout& layout,
                                          const parameter_list<B>& parameters,
                                          const slot_lists<B>& slots,
-                                         const step_rule<recorder<B>>& rule) {
-    using R = recorder<B>;
-    const R rec;
+                                         const step_rule<recorder>& rule) {
+    using R = recorder;
+    const R rec(fused_kernel_set::of<B>());
     const auto numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}));
     std::vector<typename R::tensor> gradients(parameters.size());
     for (const sum_layout::segment& one : layout.segments) {
@@ -183,7 +183,7 @@ class update_program {
     detail::set_next(rec, before, traced, kept_before, kept);
     graph g = rec.recorded();
     prune(g);
-    return program<B>(std::move(g), rec.how(), device);
+    return program<B>(std::move(g), device);
   }
 
   program<B> program_;

@@ -103,7 +103,7 @@ class score_program {
   using tensor = typename B::tensor;
 
   score_program(const B& device, const tensor_spec& outputs, const tensor_spec& targets,
-                const loss_ref<recorder<B>>& loss, const scoring& scores);
+                const loss_ref<recorder>& loss, const scoring& scores);
 
   /// `present` is the mask of ignored samples, or empty if no sample is ignored; see step_inputs.
   void run(tensor outputs, tensor targets, tensor present, std::span<tensor> sums) const;
@@ -126,7 +126,7 @@ class step_program {
   /// If `frontier` is not empty, the step begins there: its samples are outputs of the model's
   /// frozen layers.
   step_program(const B& device, const step_shapes& shapes, const parameter_list<B>& parameters,
-               const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
+               const slot_lists<B>& slots, const step_rule<recorder>& rule,
                const std::optional<scoring>& scores, const std::optional<frozen_end>& frontier,
                step_kind kind = step_kind::fast);
 

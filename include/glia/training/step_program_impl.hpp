@@ -105,40 +105,22 @@ step_results<X> take_step(tape<X>& on, step_inputs<X> in, parameter_list<X>& par
 namespace detail {
 
 /// Records a batch's targets as an input.
-template <backend B>
-[[nodiscard]] targets<recorder<B>> targets_input(const recorder<B>& to, const tensor_spec& spec) {
-  const auto wanted = to.samples("targets", spec);
-  using all = targets<recorder<B>>;
-  return spec.type == element::index ? all{wanted, {}} : all{{}, wanted};
-}
+[[nodiscard]] targets<recorder> targets_input(const recorder& to, const tensor_spec& spec);
 
 /// Records the sums over a batch as outputs, and the model's outputs if a metric needs them.
-template <backend B>
-void output_sums(const recorder<B>& to, const step_results<recorder<B>>& step,
-                 const targets<recorder<B>>& t, const scoring& scores,
-                 const typename recorder<B>::tensor& present = {}) {
-  const auto sums = sums_of(to, step.losses, step.outputs, t, scores, present);
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    to.output(text("sum.", i), sums[i]);
-  }
-  if (scores.needs_outputs()) {
-    to.output("outputs", step.outputs);
-  }
-}
+void output_sums(const recorder& to, const step_results<recorder>& step, const targets<recorder>& t,
+                 const scoring& scores, const recorder::tensor& present = {});
 
 /// Adds an input for the mask of a batch of `rows` rows: 1 for samples that contribute to loss and
 /// metrics, 0 for ignored samples and padding.
-template <backend B>
-[[nodiscard]] typename recorder<B>::tensor present_input(const recorder<B>& to, std::size_t rows) {
-  return to.samples("present", real_of({rows}));
-}
+[[nodiscard]] recorder::tensor present_input(const recorder& to, std::size_t rows);
 
 template <backend B>
 [[nodiscard]] program<B> record_scores(const B& device, const tensor_spec& outputs,
-                                       const tensor_spec& wanted, const loss_ref<recorder<B>>& loss,
+                                       const tensor_spec& wanted, const loss_ref<recorder>& loss,
                                        const scoring& scores) {
-  using R = recorder<B>;
-  const R rec;
+  using R = recorder;
+  const R rec(fused_kernel_set::of<B>());
   tape<R> at(rec);
   const variable<R> y = at.constant(rec.samples("outputs", outputs));
   const targets<R> t = targets_input(rec, wanted);
@@ -147,26 +129,18 @@ template <backend B>
   output_sums(rec, {y.value(), loss.apply(y, t).value()}, t, scores, present);
   graph g = rec.recorded();
   prune(g);
-  return program<B>(std::move(g), rec.how(), device);
+  return program<B>(std::move(g), device);
 }
 
 /// Records the inputs of a step that depend on the batch.
-template <backend B>
-[[nodiscard]] step_inputs<recorder<B>> batch_inputs(const recorder<B>& to,
-                                                    const step_shapes& shapes) {
-  step_inputs<recorder<B>> in{.x = to.samples("inputs", real_of(shapes.inputs)),
-                              .t = targets_input(to, shapes.targets),
-                              .key = to.input("key", {{step_key::words}, element::index}),
-                              .numbers = {}};
-  return in;
-}
+[[nodiscard]] step_inputs<recorder> batch_inputs(const recorder& to, const step_shapes& shapes);
 
 /// Records the optimizer's state as inputs.
 template <backend B>
-[[nodiscard]] slot_lists<recorder<B>> slot_inputs(const recorder<B>& to,
-                                                  const parameter_list<B>& parameters,
-                                                  const slot_lists<B>& slots) {
-  slot_lists<recorder<B>> kept(slots.size());
+[[nodiscard]] slot_lists<recorder> slot_inputs(const recorder& to,
+                                               const parameter_list<B>& parameters,
+                                               const slot_lists<B>& slots) {
+  slot_lists<recorder> kept(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
     for (std::size_t j = 0; j < slots[i].size(); ++j) {
       kept[i].push_back(
@@ -177,22 +151,13 @@ template <backend B>
 }
 
 /// Records the new values of parameters and optimizer state.
-template <backend B>
-void set_next(const recorder<B>& to, const parameter_list<recorder<B>>& before,
-              const parameter_list<recorder<B>>& after, const slot_lists<recorder<B>>& kept_before,
-              const slot_lists<recorder<B>>& kept) {
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    to.next(before[i].value, after[i].value);
-    for (std::size_t j = 0; j < kept[i].size(); ++j) {
-      to.next(kept_before[i][j], kept[i][j]);
-    }
-  }
-}
+void set_next(const recorder& to, const parameter_list<recorder>& before,
+              const parameter_list<recorder>& after, const slot_lists<recorder>& kept_before,
+              const slot_lists<recorder>& kept);
 
 /// Compiles a recorded step. With a frontier, the step begins after the model's frozen layers.
 template <backend B>
-[[nodiscard]] program<B> finish_step(graph g, const recorder<B>& recorded, const B& device,
-                                     const step_shapes& shapes,
+[[nodiscard]] program<B> finish_step(graph g, const B& device, const step_shapes& shapes,
                                      const std::optional<frozen_end>& frontier, step_kind kind) {
   if (frontier) {
     require<value_error>(passes::begin_at(g, 0, frontier->value_in(g)),
@@ -203,12 +168,12 @@ template <backend B>
   if (kind == step_kind::fast) {
     std::vector<std::size_t> varying(g.inputs().size());
     std::iota(varying.begin(), varying.end(), std::size_t{0});
-    fuse_kernels<B>(g, varying);
+    fuse_kernels(g, varying, fused_kernel_set::of<B>());
     if (shapes.depth_first) {
       cut_for_lanes(g, device, shapes.inputs[0]);
     }
   }
-  return program<B>(std::move(g), recorded.how(), device);
+  return program<B>(std::move(g), device);
 }
 
 /// Records and compiles a step. On backends that compile, sets `mixes` to whether a sample affects
@@ -216,12 +181,12 @@ template <backend B>
 template <backend B>
 [[nodiscard]] program<B> record_step(const B& device, const step_shapes& shapes,
                                      const parameter_list<B>& parameters,
-                                     const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
+                                     const slot_lists<B>& slots, const step_rule<recorder>& rule,
                                      const std::optional<scoring>& scores,
                                      const std::optional<frozen_end>& frontier, step_kind kind,
                                      bool& mixes) {
-  using R = recorder<B>;
-  const R rec;
+  using R = recorder;
+  const R rec(fused_kernel_set::of<B>());
   tape<R> at(rec);
   step_inputs<R> in = batch_inputs(rec, shapes);
   in.numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}));
@@ -241,14 +206,14 @@ template <backend B>
     output_sums(rec, results, in.t, *scores, in.present);
   }
   set_next(rec, before, traced, kept_before, kept);
-  return finish_step(rec.recorded(), rec, device, shapes, frontier, kind);
+  return finish_step(rec.recorded(), device, shapes, frontier, kind);
 }
 
 }  // namespace detail
 
 template <backend B>
 score_program<B>::score_program(const B& device, const tensor_spec& outputs,
-                                const tensor_spec& targets, const loss_ref<recorder<B>>& loss,
+                                const tensor_spec& targets, const loss_ref<recorder>& loss,
                                 const scoring& scores)
     : program_(detail::record_scores(device, outputs, targets, loss, scores)) {}
 
@@ -262,8 +227,7 @@ void score_program<B>::run(tensor outputs, tensor targets, tensor present,
 template <backend B>
 step_program<B>::step_program(const B& device, const step_shapes& shapes,
                               const parameter_list<B>& parameters, const slot_lists<B>& slots,
-                              const step_rule<recorder<B>>& rule,
-                              const std::optional<scoring>& scores,
+                              const step_rule<recorder>& rule, const std::optional<scoring>& scores,
                               const std::optional<frozen_end>& frontier, step_kind kind)
     : program_(detail::record_step(device, shapes, parameters, slots, rule, scores, frontier, kind,
                                    mixes_samples_)) {}
@@ -288,3 +252,7 @@ void step_program<B>::run(step_inputs<B> in, parameter_list<B>& parameters, slot
 }
 
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/training/recorded_step.hpp"
+#endif

@@ -59,7 +59,7 @@ GLIA_INLINE void chain_convolutions(graph& g) {
       gone[links[i]] = i + 1 < links.size();
     }
     graph_node& last = g.nodes()[links.back()];
-    last.kernel = chain;
+    last.kernel = last.kernel.made_into(chain);
     last.operands = std::move(operands);
   }
   remove_nodes(g, gone);

@@ -78,11 +78,6 @@ GLIA_INLINE void fold_scaling(graph& g, const std::vector<bool>& fixed) {
     }
   }
   std::vector<graph_node> made;
-  const auto binary = [&](binary_function function, value_id a, value_id b, std::uint32_t place) {
-    const value_id y = g.add_value(kernels::binary{function}.result(g.spec(a), g.spec(b)));
-    made.push_back({kernels::binary{function}, {a, b}, {y}, place});
-    return y;
-  };
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     if (gone[n]) {
       continue;
@@ -93,14 +88,20 @@ GLIA_INLINE void fold_scaling(graph& g, const std::vector<bool>& fixed) {
     }
     // The product is inserted here, because scale and shift have been computed here.
     graph_node product = g.nodes()[ends[n]->product];
+    const any_kernel shift = g.nodes()[n].kernel;
+    const auto binary = [&](binary_function function, value_id a, value_id b) {
+      const kernels::binary kernel{function};
+      const value_id y = g.add_value(kernel.result(g.spec(a), g.spec(b)));
+      made.push_back({shift.made_into(kernel), {a, b}, {y}, product.place});
+      return y;
+    };
     const value_id scale = ends[n]->scale;
     value_id& bias = product.operands[2];
-    product.operands[1] =
-        binary(binary_function::multiply, product.operands[1], scale, product.place);
-    bias = bias == no_value ? ends[n]->shift
-                            : binary(binary_function::add,
-                                     binary(binary_function::multiply, bias, scale, product.place),
-                                     ends[n]->shift, product.place);
+    product.operands[1] = binary(binary_function::multiply, product.operands[1], scale);
+    bias = bias == no_value
+               ? ends[n]->shift
+               : binary(binary_function::add, binary(binary_function::multiply, bias, scale),
+                        ends[n]->shift);
     product.results = g.nodes()[n].results;
     made.push_back(std::move(product));
   }

@@ -33,9 +33,9 @@ GLIA_INLINE void fuse_activation(graph& g) {
       continue;
     }
     if (dense != nullptr) {
-      node.kernel = kernels::dense{map->map};
+      node.kernel = node.kernel.made_into(kernels::dense{map->map});
     } else {
-      node.kernel = kernels::conv2d{conv->window, conv->groups, map->map};
+      node.kernel = node.kernel.made_into(kernels::conv2d{conv->window, conv->groups, map->map});
     }
     node.results = g.nodes()[taker].results;
     gone[taker] = true;

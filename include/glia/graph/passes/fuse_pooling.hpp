@@ -120,7 +120,7 @@ GLIA_INLINE void fuse_pooling(graph& g) {
     const value_id pooled = g.nodes()[n].results[0];
     const value_id winners =
         trained ? g.add_value({g.spec(pooled).shape, element::byte}) : no_value;
-    g.nodes()[n] = {kernels::conv2d_max_pool2d{how, conv.map, trained},
+    g.nodes()[n] = {forward.kernel.made_into(kernels::conv2d_max_pool2d{how, conv.map, trained}),
                     forward.operands,
                     {pooled, winners},
                     forward.place};
@@ -137,10 +137,12 @@ GLIA_INLINE void fuse_pooling(graph& g) {
     if (dbias == no_value) {
       dbias = g.add_value(real_of({g.spec(forward.operands[1]).shape.back()}));
     }
-    g.nodes()[found->spread] = {kernels::conv2d_max_pool2d_gradient{how, dx != no_value},
-                                {dy, forward.operands[0], forward.operands[1], winners},
-                                {dx, result_of(found->kernel_gradient), dbias},
-                                place};
+    const any_kernel gradient = g.nodes()[found->kernel_gradient].kernel;
+    g.nodes()[found->spread] = {
+        gradient.made_into(kernels::conv2d_max_pool2d_gradient{how, dx != no_value}),
+        {dy, forward.operands[0], forward.operands[1], winners},
+        {dx, result_of(found->kernel_gradient), dbias},
+        place};
     for (const std::size_t node :
          {found->before_map, found->kernel_gradient, found->input_gradient, found->bias_gradient}) {
       if (node != none) {

@@ -214,6 +214,7 @@ class quantized_fusion {
     const integer_link& end = links.back();
     const std::uint32_t place = graph_->nodes()[end.last].place;
     const value_id result = graph_->nodes()[end.last].results[0];
+    const any_kernel* quantizer = nullptr;
     const auto add = [&](const any_kernel& k, std::vector<value_id> operands,
                          const tensor_spec& spec) {
       const value_id id = graph_->add_value(spec);
@@ -221,17 +222,21 @@ class quantized_fusion {
       return id;
     };
     const auto reshaped = [&](value_id x, const shape& to) {
-      return graph_->spec(x).shape == to ? x : add(kernels::reshape{to}, {x}, real_of(to));
+      return graph_->spec(x).shape == to
+                 ? x
+                 : add(quantizer->made_into(kernels::reshape{to}), {x}, real_of(to));
     };
     kernels::quantized_chain chain{links.size()};
     chain.pooled = end.out;
     std::vector<value_id> operands(kernels::quantized_chain::operands, no_value);
     // The nodes that arrange quantized numbers.
     std::vector<const graph_node*> arranging;
-    for (value_id id = first.arranged; uses_.made_by<kernels::fake_quantize>(id) == nullptr;
+    value_id id = first.arranged;
+    for (; uses_.made_by<kernels::fake_quantize>(id) == nullptr;
          id = arranging.back()->operands[0]) {
       arranging.push_back(&graph_->nodes()[uses_.maker(id)]);
     }
+    quantizer = &graph_->nodes()[uses_.maker(id)].kernel;
     operands[0] = first.x;
     for (; !arranging.empty(); arranging.pop_back()) {
       operands[0] =
@@ -246,17 +251,18 @@ class quantized_fusion {
       chain.links[i] = p.link;
       const kernels::pack_quantized pack{p.link, i == 0, preserves_output_kind || p.link.pools(),
                                          preserves_output_kind ? links[i + 1].link.input : p.out};
-      operands[3 + i] = add(pack,
+      operands[3 + i] = add(quantizer->made_into(pack),
                             {reshaped(p.w, p.link.weights), p.w_scales, p.bias, p.x_scale,
                              preserves_output_kind ? links[i + 1].x_scale : p.out_scale},
                             quantized_weights(p.link, i == 0).spec());
     }
     if (first.flat) {
       const shape y = sizes_of(first).output();
-      const value_id rows = add(chain, std::move(operands), real_of(y));
-      made.push_back({kernels::reshape{{y[1], y[3]}}, {rows}, {result}, place});
+      const value_id rows = add(quantizer->made_into(chain), std::move(operands), real_of(y));
+      made.push_back(
+          {quantizer->made_into(kernels::reshape{{y[1], y[3]}}), {rows}, {result}, place});
     } else {
-      made.push_back({chain, std::move(operands), {result}, place});
+      made.push_back({quantizer->made_into(chain), std::move(operands), {result}, place});
     }
     return made;
   }

@@ -49,8 +49,8 @@ class weight_packer {
 
   void pack(graph_node& node) {
     if (const auto* dense = node.kernel.as<kernels::dense>()) {
-      node.operands.push_back(panels(node.operands[1], no_value, node.place));
-      node.kernel = kernels::packed_dense{dense->map};
+      node.operands.push_back(panels(node, node.operands[1], no_value));
+      node.kernel = node.kernel.made_into(kernels::packed_dense{dense->map});
     } else if (const auto* pooled = node.kernel.as<kernels::conv2d_max_pool2d>()) {
       pack_pooled(node, *pooled);
     } else if (const auto* conv = node.kernel.as<kernels::conv2d>()) {
@@ -67,13 +67,14 @@ class weight_packer {
     const value_id w = node.operands[1];
     if (transforms(pooled.how, graph_->spec(w).shape)) {
       const value_id made = graph_->add_value(kernels::pack_transformed::result(graph_->spec(w)));
-      made_.push_back({kernels::pack_transformed{}, {w}, {made}, node.place});
+      made_.push_back(
+          {node.kernel.made_into(kernels::pack_transformed{}), {w}, {made}, node.place});
       node.operands.push_back(made);
     } else {
-      node.operands.push_back(panels(w, node.operands[2], node.place));
+      node.operands.push_back(panels(node, w, node.operands[2]));
     }
     node.results.resize(1);
-    node.kernel = kernels::packed_conv2d_max_pool2d{pooled.how, pooled.map};
+    node.kernel = node.kernel.made_into(kernels::packed_conv2d_max_pool2d{pooled.how, pooled.map});
   }
 
   /// Replaces a single convolution by a chain of one link. If it processes the steps of only a few
@@ -100,40 +101,41 @@ class weight_packer {
       value_id& w = node.operands[1 + 2 * i];
       value_id& bias = node.operands[2 + 2 * i];
       chain.packed[i] = graph_->spec(w).shape;
-      w = panels(w, std::exchange(bias, no_value), node.place);
+      w = panels(node, w, std::exchange(bias, no_value));
     }
-    node.kernel = chain;
+    node.kernel = node.kernel.made_into(chain);
   }
 
   void pack_product(graph_node& node, const kernels::conv2d& conv, const shape& x, const shape& w) {
-    const auto add = [&](const any_kernel& k, std::vector<value_id> operands, const shape& s) {
+    const auto add = [&](const auto& k, std::vector<value_id> operands, const shape& s) {
       const value_id made = graph_->add_value(real_of(s));
-      made_.push_back({k, std::move(operands), {made}, node.place});
+      made_.push_back({node.kernel.made_into(k), std::move(operands), {made}, node.place});
       return made;
     };
     const std::size_t rows = x[0] * x[1] * x[2];
     const shape matrix{w[2], w[3]};
     const value_id flat = add(kernels::reshape{{rows, x[3]}}, {node.operands[0]}, {rows, x[3]});
     const value_id weights = add(kernels::reshape{matrix}, {node.operands[1]}, matrix);
-    const value_id packed = panels(weights, no_value, node.place);
+    const value_id packed = panels(node, weights, no_value);
     const value_id y = add(kernels::packed_dense{conv.map},
                            {flat, weights, node.operands[2], packed}, {rows, w[3]});
-    node.kernel = kernels::reshape{{x[0], x[1], x[2], w[3]}};
+    node.kernel = node.kernel.made_into(kernels::reshape{{x[0], x[1], x[2], w[3]}});
     node.operands = {y};
   }
 
   void pack_recurrence(graph_node& node, kernels::recurrence steps) {
     if (!steps.packed) {
-      node.operands[1] = panels(node.operands[1], no_value, node.place);
+      node.operands[1] = panels(node, node.operands[1], no_value);
       steps.packed = true;
-      node.kernel = steps;
+      node.kernel = node.kernel.made_into(steps);
     }
   }
 
-  [[nodiscard]] value_id panels(value_id w, value_id bias, std::uint32_t place) {
+  /// Packs the weights of a node.
+  [[nodiscard]] value_id panels(const graph_node& node, value_id w, value_id bias) {
     const value_id made =
         graph_->add_value(kernels::pack_panels::result(graph_->spec(w), graph_->spec(bias)));
-    made_.push_back({kernels::pack_panels{}, {w, bias}, {made}, place});
+    made_.push_back({node.kernel.made_into(kernels::pack_panels{}), {w, bias}, {made}, node.place});
     return made;
   }
 

@@ -257,9 +257,9 @@ class zoo_network {
 
 namespace glia {
 
-// Compiled into `glia::compiled` for programs that compute in float; see compiled.hpp.
-extern template variable<recorder<cpu<float>>> zoo_network::run_stage(
-    scope<recorder<cpu<float>>>&, variable<recorder<cpu<float>>>, std::size_t) const;
+// Compiled into `glia::compiled`; see compiled.hpp.
+extern template variable<recorder> zoo_network::run_stage(scope<recorder>&, variable<recorder>,
+                                                          std::size_t) const;
 
 }  // namespace glia
 #endif

@@ -1,0 +1,3 @@
+// Compiled graphs.
+
+GLIA_TEMPLATE class program<GLIA_B>;
