@@ -52,7 +52,7 @@ struct scaling_panel {
     for (int i = 0; i <= steps; ++i) {
       const double share = static_cast<double>(i) / steps;
       const double x = log_x ? low * std::pow(high / low, share) : low + (high - low) * share;
-      const glia::estimate at = law(x);
+      const estimate at = law(x);
       line.x.push_back(x);
       line.y.push_back(at.value / unit);
       line.low.push_back(at.low / unit);

@@ -22,12 +22,12 @@ inline constexpr double image_bytes_each = 784;  // 28 x 28 pixels of one byte
 /// What training and predicting take on one machine or several.
 struct answer {
   std::string name;
-  glia::estimate training;    ///< seconds, all epochs
-  glia::estimate prediction;  ///< seconds
+  estimate training;    ///< seconds, all epochs
+  estimate prediction;  ///< seconds
   double dollars_per_hour;
   double memory_bytes;
 
-  [[nodiscard]] glia::estimate dollars() const {
+  [[nodiscard]] estimate dollars() const {
     return (training + prediction) * (dollars_per_hour / 3600);
   }
 };
@@ -37,14 +37,14 @@ struct answer {
 inline std::vector<answer> answers(const settings& s, const fits& of, const image_flops& flops) {
   const double memory =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  const glia::estimate training = at_least_0(of.epoch.line.mean(per_image(0, s.train))) * s.epochs;
-  const glia::estimate prediction = at_least_0(of.prediction.line.mean(per_image(0, s.test)));
+  const estimate training = at_least_0(of.epoch.line.mean(per_image(0, s.train))) * s.epochs;
+  const estimate prediction = at_least_0(of.prediction.line.mean(per_image(0, s.test)));
   const double share = 1 / (s.machines * s.efficiency);
   std::vector<answer> all{{"this machine", training, prediction, s.price, memory},
                           {digits(s.machines, 0) + " of it", training * share, prediction * share,
                            s.machines * s.price, s.machines * memory}};
   for (const device& d : read_devices(s.devices)) {
-    const auto exact = [](double value) { return glia::estimate{value, value, value}; };
+    const auto exact = [](double value) { return estimate{value, value, value}; };
     all.push_back({d.name, exact(s.epochs * s.train * flops.training / d.flops_per_second),
                    exact(s.test * flops.prediction / d.flops_per_second), d.dollars_per_hour,
                    d.memory_bytes});
@@ -74,8 +74,8 @@ inline void print_laws(const fits& of) {
 /// What the data and the network take of disks and memory.
 inline void print_memory(const settings& s, const fits& of, const answer& here) {
   const auto batch = static_cast<double>(s.batch_size);
-  const glia::estimate all = at_least_0(of.memory.line.mean(per_both(batch, s.train)));
-  const glia::estimate streamed = at_least_0(of.memory.line.mean(per_both(batch, 0)));
+  const estimate all = at_least_0(of.memory.line.mean(per_both(batch, s.train)));
+  const estimate streamed = at_least_0(of.memory.line.mean(per_both(batch, 0)));
   std::cout << "\n"
             << digits(s.train, 0) << " images to train with, " << digits(s.test, 0)
             << " to predict, in batches of " << s.batch_size << ", epochs: " << digits(s.epochs, 0)
@@ -131,7 +131,7 @@ inline void write_csv(const std::filesystem::path& path, const settings& s,
            "prediction_high,dollars,dollars_low,dollars_high,training_reads_bytes_per_second\n";
     for (const answer& a : all) {
       out << a.name;
-      for (const glia::estimate& e : {a.training, a.prediction, a.dollars()}) {
+      for (const estimate& e : {a.training, a.prediction, a.dollars()}) {
         out << ',' << e.value << ',' << e.low << ',' << e.high;
       }
       out << ',' << image_bytes_each * s.train * s.epochs / a.training.value << '\n';

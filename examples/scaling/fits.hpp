@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <glia/profiling/line_fit.hpp>
 #include <utility>
 #include <vector>
 
+#include "line_fit.hpp"
 #include "measurements.hpp"
 
 /// A law through measurements, and how far it misses them.
 struct fitted_law {
-  glia::line_fit line;
+  line_fit line;
   double worst = 0;  ///< the largest share by which a point's mean is off the law
 };
 

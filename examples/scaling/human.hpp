@@ -4,9 +4,10 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <glia/profiling/line_fit.hpp>
 #include <string>
 #include <vector>
+
+#include "line_fit.hpp"
 
 /// A unit, and from how many of it on it is used.
 struct unit {
@@ -53,7 +54,7 @@ inline std::string about(double value, const std::vector<unit>& units, int count
 }
 
 /// With its interval, and no more digits than that allows.
-inline std::string shown(const glia::estimate& of, const std::vector<unit>& units,
+inline std::string shown(const estimate& of, const std::vector<unit>& units,
                          const std::string& before = "") {
   const unit& u = unit_for(std::max(std::abs(of.low), std::abs(of.high)), units);
   const double half = (of.high - of.low) / 2 / u.size;
@@ -65,16 +66,16 @@ inline std::string shown(const glia::estimate& of, const std::vector<unit>& unit
          digits(of.low / u.size, place) + " to " + digits(of.high / u.size, place) + ")";
 }
 
-inline glia::estimate operator*(const glia::estimate& of, double factor) {
+inline estimate operator*(const estimate& of, double factor) {
   return {of.value * factor, of.low * factor, of.high * factor};
 }
 
 /// Of what cannot be less than 0.
-inline glia::estimate at_least_0(const glia::estimate& of) {
+inline estimate at_least_0(const estimate& of) {
   return {std::max(of.value, 0.0), std::max(of.low, 0.0), std::max(of.high, 0.0)};
 }
 
 /// The interval of a sum is at most as wide.
-inline glia::estimate operator+(const glia::estimate& a, const glia::estimate& b) {
+inline estimate operator+(const estimate& a, const estimate& b) {
   return {a.value + b.value, a.low + b.low, a.high + b.high};
 }

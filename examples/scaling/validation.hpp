@@ -22,8 +22,8 @@ inline std::vector<measurement> validate(const std::string& program, const setti
   const auto images = static_cast<double>(s.validate);
   std::cout << "\nPredicted for " << digits(images, 0) << " images from at most "
             << digits(static_cast<double>(s.sizes.back()), 0) << ", and measured:\n";
-  const auto compare = [&](const char* what, const glia::estimate& predicted,
-                           double measurement::*of_one, const std::vector<unit>& units) {
+  const auto compare = [&](const char* what, const estimate& predicted, double measurement::*of_one,
+                           const std::vector<unit>& units) {
     std::cout << what << shown(predicted, units) << "; measured";
     std::size_t inside = 0;
     for (const measurement& m : all) {

@@ -2,13 +2,10 @@
 
 #include <cmath>
 #include <cstddef>
+#include <glia/core/error.hpp>
 #include <numbers>
 #include <utility>
 #include <vector>
-
-#include "glia/core/error.hpp"
-
-namespace glia {
 
 /// An estimated value with its confidence interval.
 struct estimate {
@@ -38,10 +35,11 @@ struct estimate {
 /// Returns the number t for which a value of Student's t distribution is between -t and t with the
 /// probability `share`. For 0.95 and one degree of freedom, t is 12.706.
 [[nodiscard]] inline double student_t(double share, std::size_t freedom) {
-  require<value_error>(share > 0 && share < 1 && freedom > 0,
-                       "student_t: expected a probability between 0 and 1 and one or more degrees "
-                       "of freedom, got ",
-                       share, " and ", freedom);
+  glia::require<glia::value_error>(
+      share > 0 && share < 1 && freedom > 0,
+      "student_t: expected a probability between 0 and 1 and one or more degrees "
+      "of freedom, got ",
+      share, " and ", freedom);
   double low = 0;
   double high = 1;
   while (student_t_share(high, freedom) < share) {
@@ -62,8 +60,8 @@ struct estimate {
 /// measurements, and if the deviations from it are independent and normally distributed with equal
 /// variance.
 ///
-///     const glia::line_fit line({{1, 10}, {1, 20}, {1, 40}}, {2.1, 3.9, 8.2});  // a + b x
-///     const glia::estimate at_100 = line.mean({1, 100});
+///     const line_fit line({{1, 10}, {1, 20}, {1, 40}}, {2.1, 3.9, 8.2});  // a + b x
+///     const estimate at_100 = line.mean({1, 100});
 class line_fit {
  public:
   using terms = std::vector<double>;
@@ -120,18 +118,20 @@ class line_fit {
  private:
   [[nodiscard]] static std::size_t checked(const std::vector<terms>& x,
                                            const std::vector<double>& y) {
-    require<value_error>(!x.empty() && !x[0].empty() && x.size() == y.size(),
-                         "line_fit: expected one row of terms for each measurement, got ", x.size(),
-                         " rows of terms and ", y.size(), " measurements");
-    require<value_error>(x.size() > x[0].size(), "line_fit: expected more measurements than the ",
-                         x[0].size(), " terms, got ", x.size());
+    glia::require<glia::value_error>(
+        !x.empty() && !x[0].empty() && x.size() == y.size(),
+        "line_fit: expected one row of terms for each measurement, got ", x.size(),
+        " rows of terms and ", y.size(), " measurements");
+    glia::require<glia::value_error>(x.size() > x[0].size(),
+                                     "line_fit: expected more measurements than the ", x[0].size(),
+                                     " terms, got ", x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
       bool finite = std::isfinite(y[i]);
       for (const double term : x[i]) {
         finite = finite && std::isfinite(term);
       }
-      require<value_error>(finite && x[i].size() == x[0].size(), "line_fit: expected ", x[0].size(),
-                           " finite terms and a finite value in row ", i);
+      glia::require<glia::value_error>(finite && x[i].size() == x[0].size(), "line_fit: expected ",
+                                       x[0].size(), " finite terms and a finite value in row ", i);
     }
     return x.size() - x[0].size();
   }
@@ -141,8 +141,8 @@ class line_fit {
   }
 
   [[nodiscard]] double value(const terms& at) const {
-    require<value_error>(at.size() == count_, "line_fit: expected ", count_, " terms, got ",
-                         at.size());
+    glia::require<glia::value_error>(at.size() == count_, "line_fit: expected ", count_,
+                                     " terms, got ", at.size());
     double sum = 0;
     for (std::size_t j = 0; j < count_; ++j) {
       sum += coefficients_[j] * at[j];
@@ -162,7 +162,7 @@ class line_fit {
         below = i < j ? 0 : std::hypot(below, x[i][j]);
       }
       constexpr double digits = 1e-12;
-      require<value_error>(
+      glia::require<glia::value_error>(
           below > digits * whole, "line_fit: term ", j,
           " is 0 or depends linearly on the terms before it; expected measurements "
           "with different values of it");
@@ -213,5 +213,3 @@ class line_fit {
   std::vector<double> coefficients_;
   double deviation_ = 0;
 };
-
-}  // namespace glia
