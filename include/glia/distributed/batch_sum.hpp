@@ -47,7 +47,8 @@ class batch_sum {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Creates a sum of `size` numbers. Throws `value_error` if there are fewer pieces than ranks.
+  /// Creates a sum of vectors with `size` elements. Throws `value_error` if there are fewer pieces
+  /// than ranks.
   batch_sum(rank_group& ranks, std::size_t size, const batch_sum_options& options)
       : ranks_(&ranks),
         overlap_(options.overlap),

@@ -66,8 +66,8 @@ class sum_order {
   [[nodiscard]] std::size_t held_by(std::size_t rank) const { return held_[rank]; }
   /// Returns the largest number of vectors that a rank needs at the same time.
   [[nodiscard]] std::size_t depth() const noexcept { return depth_; }
-  /// Returns, for each piece of a rank, its position on the stack of sums, and the number of
-  /// additions that follow.
+  /// Returns, for each piece of a rank, its position on the stack of sums, and how many additions
+  /// are done directly after it is pushed.
   [[nodiscard]] std::vector<piece_stack::arrival> arrivals(std::size_t rank) const {
     const auto [first, end] = pieces_of(rank);
     piece_stack own;

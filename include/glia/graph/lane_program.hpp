@@ -19,8 +19,8 @@
 
 namespace glia {
 
-/// The placeholder for backends without lanes. Its constructor throws, because stretches are only
-/// marked for backends with lanes.
+/// The placeholder for backends without lanes. Stretches are only marked for backends with lanes,
+/// so its constructor is not called; it throws if it is.
 template <backend B>
 class lane_program {
  public:

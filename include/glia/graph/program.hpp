@@ -58,8 +58,8 @@ class program {
   };
 
   /// Runs the graph. `inputs` are the tensors of its inputs, in their order. If an input has a next
-  /// value, this value replaces the tensor, in the same memory unless the tensor has other handles.
-  /// The results are assigned to `outputs`.
+  /// value, the run replaces the input's tensor with it. The memory is reused if the tensor has no
+  /// other handles. The results are assigned to `outputs`.
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs,
            const fixed_inputs& fixed = {}) const;
 

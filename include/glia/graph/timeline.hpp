@@ -54,8 +54,8 @@ struct timeline {
     }
   }
 
-  /// Adds the time from its construction to its destruction to a timeline; does nothing without a
-  /// timeline.
+  /// Measures the time between its construction and its destruction, and adds it to a timeline;
+  /// does nothing without a timeline.
   class span {
    public:
     span(timeline* to, const char* name)

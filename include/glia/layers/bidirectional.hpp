@@ -11,9 +11,9 @@ namespace glia {
 ///
 /// The copies have separate parameters. By default their outputs are concatenated, the forward
 /// direction first: bidirectional(gru{.units = 64}) returns (N, 128). With `return_sequences` it
-/// returns (N, T, 128), and the outputs of both directions for a step are at the position of that
-/// step. `join` selects another way to combine the outputs, as in `parallel`:
-/// bidirectional(gru{.units = 64}, join::add{}).
+/// returns (N, T, 128): row t holds the outputs of both directions for step t. `join` selects
+/// another way to combine the outputs, as in `parallel`: bidirectional(gru{.units = 64},
+/// join::add{}).
 template <class Layer, branch_join Join = join::concat>
 [[nodiscard]] auto bidirectional(Layer layer, Join join = {}) {
   layer.zero_output_for_mask = layer.return_sequences;

@@ -44,9 +44,9 @@ struct conv2d_transpose {
   extent2d kernel_size = 0;
   /// Factor by which rows and columns grow, at least 1; one number sets both.
   extent2d strides = 1;
-  /// Rows and columns that are cut off the output: `valid` (none), `same` (for an output of size *
-  /// strides rows and columns), a number of rows and columns for each side, or {top, bottom, left,
-  /// right}.
+  /// Rows and columns that are cut off the output: `valid` (none), `same` (the output has `strides`
+  /// times as many rows and columns as the input), a number of rows and columns for each side, or
+  /// {top, bottom, left, right}.
   padding2d padding = valid;
   /// Distance between neighboring kernel elements in the output, at least 1; 1 means no gaps.
   extent2d dilation_rate = 1;

@@ -14,8 +14,9 @@ namespace glia {
 /// Marks the padding steps of sequences, so that later layers ignore them.
 ///
 /// The input and output are (N, T, ...). A step is padding if all its features equal `mask_value`;
-/// its features become 0 in the output. The layers that follow receive a mask (N, T), up to the
-/// first layer whose output does not have T steps. These layers use the mask:
+/// its features become 0 in the output. The layers that follow receive a mask (N, T). The last
+/// layer that receives it is the first one whose output does not have T steps. These layers use the
+/// mask:
 ///
 /// - `gru`, `lstm` and `simple_rnn` keep their state at padding steps and repeat their previous
 ///   output;
@@ -29,7 +30,7 @@ namespace glia {
 /// means are 0.
 ///
 /// The features of a step are the elements along all axes after T. Keras compares only the elements
-/// along the last axis, which differs for inputs with more than three axes.
+/// along the last axis, so its mask is different for inputs with more than three axes.
 ///
 /// Throws `shape_error` if the input has fewer than three axes.
 struct masking {

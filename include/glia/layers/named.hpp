@@ -19,7 +19,7 @@ template <class Body>
 struct named {
   static_assert(layer<Body>, "named: expected a layer, such as glia::dense{10}, after its name");
 
-  std::string name;  ///< The name, not empty and unique in the model.
+  std::string name;  ///< Name, which must be unique in the model and not empty.
   Body body;         ///< The layer or composition.
 
   using contains_layers = void;

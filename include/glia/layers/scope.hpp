@@ -247,8 +247,8 @@ class scope {
     mutable std::size_t inner_layers = 0;  // number of layers run inside without an index
   };
 
-  /// Layers have names only on recorders; training loops that run layers directly on a tape do not
-  /// need names.
+  /// Whether layers have names. They have names only on recorders; training loops that run layers
+  /// directly on a tape do not need them.
   static constexpr bool names_layers = requires(const B& b, std::string_view s) { b.set_place(s); };
 
   /// A name scope: its path, and the number of layers of each type that have run in it.

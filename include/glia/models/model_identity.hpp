@@ -29,9 +29,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// The metadata that identify a network in its files: the description, a line for each layer, the
-/// shape of a sample, and a fingerprint of the layers' costs. The fingerprint distinguishes layers
-/// with the same name that compute different functions, such as lambdas.
+/// The metadata that identify a network in its files: the description; a text with one line for
+/// each layer; the shape of a sample; and a fingerprint of the layers' costs. The fingerprint
+/// distinguishes layers with the same name that compute different functions, such as lambdas.
 [[nodiscard]] inline std::map<std::string, std::string> model_identity(const model_plan& plan,
                                                                        const shape& sample) {
   std::string layers;

@@ -29,7 +29,7 @@ namespace glia {
 struct adagrad {
   schedule learning_rate = 1e-3;           ///< Learning rate, at least 0: a number or a schedule.
   double initial_accumulator_value = 0.1;  ///< Initial value of v, at least 0 (PyTorch: 0).
-  double epsilon = 1e-7;                   ///< Number that avoids a division by 0, above 0.
+  double epsilon = 1e-7;                   ///< Positive number that avoids a division by 0.
   /// L2 weight decay, at least 0, added to the gradient as in PyTorch: g + weight_decay p. Keras's
   /// weight decay is decoupled, as in `adamw`.
   double weight_decay = 0;

@@ -62,7 +62,7 @@ struct adam {
   schedule learning_rate = 1e-3;  ///< Learning rate, at least 0: a number or a schedule.
   double beta_1 = 0.9;            ///< Decay rate of the average of the gradient, in [0, 1).
   double beta_2 = 0.999;          ///< Decay rate of the average of the squared gradient, in [0, 1).
-  double epsilon = 1e-7;          ///< Number that avoids a division by 0, above 0.
+  double epsilon = 1e-7;          ///< Positive number that avoids a division by 0.
   /// L2 weight decay, at least 0, added to the gradient as in PyTorch: g + weight_decay p. Keras's
   /// weight decay is decoupled, as in `adamw`.
   double weight_decay = 0;
@@ -102,7 +102,7 @@ struct adamw {
   schedule learning_rate = 1e-3;  ///< Learning rate, at least 0: a number or a schedule.
   double beta_1 = 0.9;            ///< Decay rate of the average of the gradient, in [0, 1).
   double beta_2 = 0.999;          ///< Decay rate of the average of the squared gradient, in [0, 1).
-  double epsilon = 1e-7;          ///< Number that avoids a division by 0, above 0.
+  double epsilon = 1e-7;          ///< Positive number that avoids a division by 0.
   double weight_decay = 0.01;     ///< Decoupled weight decay, at least 0.
   bool epsilon_hat = false;       ///< Whether epsilon is added to sqrt(v); see `adam`.
 

@@ -31,7 +31,7 @@ struct rmsprop {
   schedule learning_rate = 1e-3;  ///< Learning rate, at least 0: a number or a schedule.
   double rho = 0.9;               ///< Decay rate of the average of the squared gradient, in [0, 1).
   double momentum = 0;            ///< Momentum, in [0, 1).
-  double epsilon = 1e-7;          ///< Number that avoids a division by 0, above 0.
+  double epsilon = 1e-7;          ///< Positive number that avoids a division by 0.
   /// L2 weight decay, at least 0, added to the gradient as in PyTorch: g + weight_decay p. Keras's
   /// weight decay is decoupled, as in `adamw`.
   double weight_decay = 0;

@@ -290,7 +290,7 @@ using entry = error* (*)(Args*);
 /// An entry point that glia does not call.
 using skipped = void (*)();
 
-/// The entry points of a plugin, in the order of the table.
+/// The entry points of a plugin, in the order of `PJRT_Api` in PJRT's header.
 struct api {
   std::size_t struct_size;
   extension* extension_start;

@@ -22,8 +22,8 @@
 
 namespace glia {
 
-/// Returns the default folder of the cache: $XDG_CACHE_HOME/glia/programs, else
-/// ~/.cache/glia/programs. Empty if there is no home folder.
+/// Returns the default folder of the cache of compiled graphs: $XDG_CACHE_HOME/glia/programs, or
+/// ~/.cache/glia/programs if XDG_CACHE_HOME is not set. Empty if there is no home folder.
 [[nodiscard]] inline std::filesystem::path default_program_cache() {
   const auto folder = [](const char* variable) {
     const char* const value = std::getenv(variable);

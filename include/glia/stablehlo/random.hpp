@@ -142,7 +142,7 @@ namespace detail {
   return {w.select(kept, w.multiply(x[0], 1 / (1 - k.rate)), 0)};
 }
 
-/// Computes the noise from random words like glia::normal_of.
+/// Computes the noise from random words, in the same way as glia::normal_of.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::gaussian_noise& k,
                                   operand_list x) {
   writer& w = l.out;

@@ -46,8 +46,8 @@ inline void require_short_names(const std::vector<std::string>& metrics, const s
   }
 }
 
-/// The number of columns before the scores in a row of the history, one row for each epoch:
-/// samples, seconds, samples per second, learning rate, and whether it was validated.
+/// The history has one row for each epoch. Its columns before the scores are samples, seconds,
+/// samples per second, learning rate, and whether the epoch was validated. This is their number.
 inline constexpr std::size_t epoch_columns = 5;
 
 [[nodiscard]] inline named_tensor history_tensor(const std::vector<epoch_record>& history) {

@@ -67,9 +67,9 @@ struct profile {
   /// Adds the recording of one step that took `took` seconds.
   void add(const timeline& times, double took);
 
-  /// A text table with a row for each layer. The columns are the milliseconds of a step in the
-  /// forward pass, the backward pass and the update, the percentage of the step, the speed, the
-  /// speed in percent of the machine's peak, and the memory for one batch. Further rows are for
+  /// A text table with a row for each layer. The columns are: the milliseconds of a step in the
+  /// forward pass, in the backward pass and in the update; the percentage of the step; the speed;
+  /// the speed in percent of the machine's peak; and the memory for one batch. Further rows are for
   /// other activities, such as waiting for data.
   [[nodiscard]] std::string layer_table() const;
   /// A text table of the kernels that take the longest time, at most `most` of them.

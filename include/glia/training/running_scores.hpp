@@ -42,8 +42,8 @@ struct scoring {
 
 namespace detail {
 
-/// Returns, for each sample, the mean (N) of the numbers `found` (N, ...) over the rows whose class
-/// is not -1.
+/// Returns the mean of each sample's numbers in `found` (N, ...) over the rows whose class is not
+/// -1. The numbers of other rows must be 0. The result has the shape (N).
 template <backend B>
 [[nodiscard]] typename B::tensor shares_of_counting(const B& device,
                                                     const typename B::tensor& found,

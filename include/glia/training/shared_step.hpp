@@ -226,7 +226,7 @@ class shared_step {
     }
     return most;
   }
-  /// The largest working memory of batch tiles in a graph, in bytes.
+  /// The working memory for batch tiles of the graph that needs most, in bytes.
   [[nodiscard]] std::size_t lane_bytes() const {
     std::size_t most = 0;
     for (const kept_gradients& one : gradients_) {

@@ -26,7 +26,8 @@ struct training_state {
   /// Number of samples seen in an incomplete epoch; 0 between epochs. With `fit_options::resume`,
   /// the next call of `fit` continues after these samples, otherwise it begins the next epoch.
   std::uint64_t position = 0;
-  std::uint64_t samples = 0;     ///< Number of samples of the incomplete epoch.
+  std::uint64_t samples =
+      0;  ///< Number of samples in the whole epoch, including those not yet seen.
   std::uint64_t batch_size = 0;  ///< Batch size of the incomplete epoch.
   bool shuffled = false;         ///< Whether the samples of the incomplete epoch are shuffled.
   std::vector<std::string> metrics = {};  ///< Names of the metrics.

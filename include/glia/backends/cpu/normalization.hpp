@@ -83,9 +83,9 @@ class normalizing {
 
   /// Calls body(sample, room, for_tasks, loops) for each sample. In this body, for_tasks(f) calls
   /// f(loops, task) for the tasks of the sample's rows. A single sample uses all threads; otherwise
-  /// each sample uses one thread. `room` has memory for `sums` numbers per column of each chunk,
-  /// for `sums` numbers per column of a strip on each thread, and for `numbers_of_column` numbers
-  /// per column.
+  /// each sample uses one thread. `room` has memory for `sums` numbers per chunk and column, `sums`
+  /// numbers per thread and column of a strip, and `numbers_of_column` numbers per column of a
+  /// strip.
   template <class Body>
   void for_samples(const normalized_sets& sets, const strips& cut, std::size_t sums,
                    const memory_pool& memory, const Body& body) const {

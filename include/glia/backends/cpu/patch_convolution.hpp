@@ -133,8 +133,8 @@ class patch_convolution {
       sums.added(1);
     });
   }
-  /// Returns the number of additions to the gradient from one image, for bands of `rows` output
-  /// rows.
+  /// Returns how many times `add_kernel_gradient` adds to the sums for one image of `all` output
+  /// rows, in bands of `rows` rows.
   [[nodiscard]] std::size_t kernel_gradient_parts(std::size_t all, std::size_t rows) const {
     return (all + rows - 1) / rows * image_.grid(image_.band(0, rows)).parts();
   }

@@ -9,9 +9,9 @@
 
 namespace glia::cpu_loops {
 
-/// The nonzeros of a band of a convolution's output gradient, listed twice. The list by output
-/// position serves the gradient of the input. The list by output channel serves the gradient of the
-/// kernel.
+/// Two lists of the nonzero elements in a band of a convolution's output gradient. The gradient of
+/// the input uses the list by output position. The gradient of the kernel uses the list by output
+/// channel.
 template <class T>
 struct gradient_lists {
   nonzero<T>* by_position;  ///< Index: output channel; O elements for each position.
@@ -177,7 +177,8 @@ class sparse_convolution {
     }
   }
 
-  /// Calls visit(first row of the kernel, vectors) for pieces of the runs that fit into registers.
+  /// Divides each run into pieces that fit into registers, and calls visit(first row of the kernel,
+  /// number of vectors) for each piece.
   template <class Loops, class Visit>
   void for_run_blocks(const Visit& visit) const {
     constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);

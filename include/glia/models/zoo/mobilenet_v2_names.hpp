@@ -44,10 +44,10 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
 /// Returns the name map with which `load_parameters` loads weights of MobileNetV2 whose batch
 /// normalization is folded into kernels and biases.
 ///
-/// The tensors have the names of the network's units, such as stem.conv.weight and
-/// blocks.0.depthwise.bias. Kernels have the order OIHW. A network with batch normalization can use
-/// these weights, too: gamma and the statistics are then set so that batch normalization only adds
-/// the bias.
+/// The tensors of the file must be named after the network's units, followed by .weight or .bias:
+/// stem.conv.weight, blocks.0.depthwise.bias. Kernels have the order OIHW. A network with batch
+/// normalization can use these weights, too: gamma and the statistics are then set so that batch
+/// normalization only adds the bias.
 ///
 /// `prefix` is the prefix of the network's parameters in the model: "features." for
 /// named{"features", mobilenet_v2{}}.

@@ -107,8 +107,8 @@ class xception_writer {
 }  // namespace detail
 
 /// Xception, a network of depthwise separable convolutions, as in Keras. It maps images (N, H, W,
-/// 3) to features (N, 2048 width), or to the logits of a classifier. With 1,000 classes, it has
-/// 22,910,480 parameters, including running statistics.
+/// 3) to features (N, 2048 * width), where `width` is an option, or to the logits of a classifier.
+/// With 1,000 classes, it has 22,910,480 parameters, including running statistics.
 ///
 /// It is designed for RGB images of 299x299 with values from -1 to 1, and accepts any size from
 /// 7x7.

@@ -144,7 +144,8 @@ class zoo_network {
   friend bool operator==(const zoo_network&, const zoo_network&) = default;
 
  private:
-  /// A stage as a container of layers, so that messages contain its position: "resnet50[3]".
+  /// Wraps a stage as a container of layers. Error messages then contain its position:
+  /// "resnet50[3]".
   struct stage {
     const zoo_network* network;
     std::size_t index;

@@ -205,8 +205,8 @@ class graph_builder {
     turned_[{t.id, places}] = turned;
     return reshape(turned, to);
   }
-  /// Returns whether a tensor is a weight that can be read in this layout without a node of the
-  /// graph.
+  /// Returns whether a tensor is a weight that needs no extra node, such as a permute, to have this
+  /// layout.
   [[nodiscard]] bool is_at_hand(const tensor& t, const std::vector<std::size_t>& places,
                                 const shape& to) const {
     return t.from != nullptr && std::all_of(weights.begin(), weights.end(), [&](const auto& one) {

@@ -312,7 +312,8 @@ class graph_reader {
       }
     }
   }
-  /// Stores the known numbers of a tensor for a batch with one more sample, if they differ.
+  /// `beyond` are the numbers that t would have for a batch with one more sample. Stores them if
+  /// they differ from t.known.
   static void note_beyond(tensor& t, const numbers& beyond) {
     if (t.known->extents != beyond.extents || t.known->elements != beyond.elements) {
       t.beyond = std::make_shared<const numbers>(beyond);

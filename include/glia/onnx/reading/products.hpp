@@ -20,8 +20,9 @@ struct factors {
   value_id w;
 };
 
-/// Prepares the factors of a product. If the last axis of x is several axes in memory, in another
-/// order than in the file, the weights are permuted once, instead of x.
+/// Prepares the factors of a product. The last axis of x can consist of several axes in memory. If
+/// their order differs from the file's, the weights are permuted once, so that x need not be
+/// permuted in each run.
 [[nodiscard]] inline factors factors_of(graph_builder& out, const tensor& x, const tensor& w) {
   const std::size_t last = x.rank() - 1;
   const auto& places = x.axes[last];

@@ -73,7 +73,7 @@ struct recurrent_node {
   return in_own_order(out, out.slice(both, 0, of_states ? all : 0, all), 0, r);
 }
 
-/// An activation of the standard and its parameters.
+/// An activation that the ONNX standard defines, and its parameters.
 struct recurrent_activation {
   std::string name;  ///< Name in lower case.
   double alpha = 0;

@@ -18,7 +18,8 @@ namespace glia::onnx {
 
 namespace detail {
 
-/// Returns a matrix or a batch of matrices. If `turned` is true, the last two axes are swapped.
+/// Writes x as a matrix or a batch of matrices and returns its name. If `turned` is true, the last
+/// two axes are swapped.
 [[nodiscard]] inline std::string factor(const lowering& l, const value& x, bool turned) {
   axis_order order = plain_order(x.rank());
   if (turned) {

@@ -208,7 +208,7 @@ class writer {
   }
   value plain(const value& v) { return arranged(v, plain_order(v.rank())); }
 
-  /// Returns the name of a value in a form that ONNX can broadcast to axes in this order.
+  /// Arranges a value so that ONNX can broadcast it to axes in this order. Returns its name.
   std::string broadcastable(const value& v, const axis_order& order) {
     if (v.known != nullptr) {
       return arranged_constant(v, order, order.size());
