@@ -28,8 +28,7 @@ template <layer Description>
                                     const fused_kernel_set& fused = {}) {
   using R = recorder;
   model_plan result = detail::plan(
-      [&](scope<R>& s, variable<R> x) { return s.run_model(description, std::move(x)); }, sample,
-      fused);
+      [&](scope<R>& s, variable<R> x) { return s.run_model(description, x); }, sample, fused);
   result.description = description.description();
   return result;
 }

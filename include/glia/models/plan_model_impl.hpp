@@ -23,7 +23,7 @@ plan(function_ref<variable<recorder>(scope<recorder>&, variable<recorder>)> desc
   scope<R> s(on, parameters, slots, plan);
   variable<R> y = describe(s, on.constant(calls.input("inputs", real_of(batch_of(1, sample)))));
   const shape output = y.shape();
-  const variable<R> total = ops::sum(std::move(y));
+  const variable<R> total = ops::sum(y);
   plan.end_forward(output);
   if (total.needs_gradient()) {
     on.backward(total);

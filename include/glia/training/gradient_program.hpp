@@ -100,7 +100,7 @@ class gradient_program {
     parameter_list<R> traced = as_inputs(rec, parameters);
     const parameter_list<R> before = traced;
     step_results<R> results;
-    const auto gradients = take_gradients(at, std::move(in), traced, rule, results);
+    const auto gradients = take_gradients(at, in, traced, rule, results);
     if constexpr (compiling_backend<B>) {
       mixes = passes::mixes_samples(rec.recorded());  // before the metrics, which may mix samples
     }
