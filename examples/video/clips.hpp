@@ -17,6 +17,7 @@
 #include "../judged.hpp"
 #include "clip_network.hpp"
 #include "kept_clips.hpp"
+#include "ucf101.hpp"
 
 struct clip_settings {
   std::filesystem::path clips;    ///< a folder for each class
@@ -40,8 +41,7 @@ struct split_clips {
 
 [[nodiscard]] inline split_clips clips_of(const clip_settings& s) {
   if (!s.lists.empty()) {
-    glia::ucf101_clips all =
-        glia::ucf101_split(s.clips, s.lists, {.split = s.split, .allow_missing = true});
+    ucf101_clips all = ucf101_split(s.clips, s.lists, {.split = s.split, .allow_missing = true});
     if (all.missing > 0) {
       std::cout << all.missing << " clips of the lists are not there and left out\n";
     }

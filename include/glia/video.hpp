@@ -3,4 +3,3 @@
 // All headers of the component glia::video.
 #include "glia/video/clip_dataset.hpp"
 #include "glia/video/read_frames.hpp"
-#include "glia/video/ucf101.hpp"

@@ -1,8 +1,8 @@
 #include <filesystem>
 #include <fstream>
-#include <glia/video/ucf101.hpp>
 #include <string>
 
+#include "../examples/video/ucf101.hpp"
 #include "catch.hpp"
 #include "messages.hpp"
 #include "temporary_folder.hpp"
@@ -33,10 +33,10 @@ struct small_ucf {
   void list(const std::string& name, const std::string& content) const {
     lists.write(name, {content.begin(), content.end()});
   }
-  [[nodiscard]] glia::ucf101_clips read(const glia::ucf101_options& options = {}) const {
-    return glia::ucf101_split(clips.path(), lists.path(), options);
+  [[nodiscard]] ucf101_clips read(const ucf101_options& options = {}) const {
+    return ucf101_split(clips.path(), lists.path(), options);
   }
-  [[nodiscard]] std::string error(const glia::ucf101_options& options = {}) const {
+  [[nodiscard]] std::string error(const ucf101_options& options = {}) const {
     return test::message_of<glia::data_error>([&] { (void)read(options); });
   }
 };
@@ -143,8 +143,8 @@ TEST_CASE("the official splits of UCF101 are read whole") {
     GLIA_SKIP("no UCF101 in " + folder.string());
   }
   for (int number = 1; number <= 3; ++number) {
-    const auto some = glia::ucf101_split(folder / "clips", folder / "splits",
-                                         {.split = number, .allow_missing = true});
+    const auto some =
+        ucf101_split(folder / "clips", folder / "splits", {.split = number, .allow_missing = true});
     CHECK(some.class_names.size() == 101);
     CHECK(some.class_names[100] == "YoYo");
     CHECK(some.train.size() + some.test.size() + some.missing == 13320);
@@ -165,7 +165,7 @@ TEST_CASE("the official splits of UCF101 are read whole") {
       clips.write(line.substr(slash, line.find(".avi") + 4 - slash), {});
     }
   }
-  const auto all = glia::ucf101_split(clips.path(), folder / "splits");
+  const auto all = ucf101_split(clips.path(), folder / "splits");
   CHECK(all.train.size() == 9537);
   CHECK(all.test.size() == 3783);
   CHECK(all.train.front().path.filename() == "v_ApplyEyeMakeup_g08_c01.avi");

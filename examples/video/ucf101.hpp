@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <glia/core/error.hpp>
+#include <glia/video/clip_dataset.hpp>
 #include <map>
 #include <set>
 #include <string>
@@ -12,12 +14,6 @@
 #include <system_error>
 #include <utility>
 #include <vector>
-
-#include "glia/core/error.hpp"
-#include "glia/core/input_file.hpp"
-#include "glia/video/clip_dataset.hpp"
-
-namespace glia {
 
 /// Options of `ucf101_split`.
 struct ucf101_options {
@@ -28,12 +24,10 @@ struct ucf101_options {
 /// The clips of one of UCF101's official splits.
 struct ucf101_clips {
   std::vector<std::string> class_names;  ///< Names of the classes, in the order of their labels.
-  std::vector<clip_file> train;          ///< Clips for training.
-  std::vector<clip_file> test;           ///< Clips for testing.
+  std::vector<glia::clip_file> train;    ///< Clips for training.
+  std::vector<glia::clip_file> test;     ///< Clips for testing.
   std::size_t missing = 0;               ///< Number of clips that were skipped.
 };
-
-namespace detail {
 
 /// Reads UCF101's lists of classes and clips.
 class ucf101_lists {
@@ -45,7 +39,7 @@ class ucf101_lists {
     const std::string number = std::to_string(options.split) + ".txt";
     result_.train = read_clips(lists / ("trainlist0" + number), true);
     result_.test = read_clips(lists / ("testlist0" + number), false);
-    require<data_error>(
+    glia::require<glia::data_error>(
         !result_.train.empty() || !result_.test.empty(), clips.string(),
         ": expected the folder of UCF101's clips, but it has none of the clips in the lists");
   }
@@ -58,11 +52,14 @@ class ucf101_lists {
   /// Calls use(line, where) for each line that is not empty. Lines end in LF or CR LF.
   template <class Use>
   static void for_each_line(const std::filesystem::path& path, const Use& use) {
-    require_no_folder(path);
+    std::error_code ignored;
+    glia::require<glia::data_error>(!std::filesystem::is_directory(path, ignored), path.string(),
+                                    ": is a folder; expected a file");
     std::ifstream in(path, std::ios::binary);
-    require<data_error>(in.is_open(), path.string(),
-                        ": the file cannot be opened for reading; expected one of UCF101's lists, "
-                        "which are in UCF101TrainTestSplits-RecognitionTask.zip");
+    glia::require<glia::data_error>(
+        in.is_open(), path.string(),
+        ": the file cannot be opened for reading; expected one of UCF101's lists, "
+        "which are in UCF101TrainTestSplits-RecognitionTask.zip");
     std::size_t lines = 0;
     std::string line;
     for (std::size_t number = 1; std::getline(in, line); ++number) {
@@ -71,11 +68,11 @@ class ucf101_lists {
       }
       if (!line.empty()) {
         ++lines;
-        use(std::string_view(line), text(path.string(), ", line ", number, ": "));
+        use(std::string_view(line), glia::text(path.string(), ", line ", number, ": "));
       }
     }
-    require<data_error>(!in.bad(), path.string(), ": reading the file failed");
-    require<data_error>(lines > 0, path.string(), ": the file is empty", advice);
+    glia::require<glia::data_error>(!in.bad(), path.string(), ": reading the file failed");
+    glia::require<glia::data_error>(lines > 0, path.string(), ": the file is empty", advice);
   }
 
   /// Parses a positive class number. Returns 0 for any other text.
@@ -91,51 +88,53 @@ class ucf101_lists {
       const std::size_t space = line.find(' ');
       const auto expected = static_cast<std::int32_t>(result_.class_names.size()) + 1;
       const std::string name(space == std::string_view::npos ? "" : line.substr(space + 1));
-      require<data_error>(class_number(line.substr(0, space)) == expected && !name.empty(), where,
-                          "expected the class number ", expected, ", a space and its name, got \"",
-                          line, "\"", advice);
-      require<data_error>(labels_.emplace(name, expected - 1).second, where, "the class ", name,
-                          " is listed twice", advice);
+      glia::require<glia::data_error>(
+          class_number(line.substr(0, space)) == expected && !name.empty(), where,
+          "expected the class number ", expected, ", a space and its name, got \"", line, "\"",
+          advice);
+      glia::require<glia::data_error>(labels_.emplace(name, expected - 1).second, where,
+                                      "the class ", name, " is listed twice", advice);
       result_.class_names.push_back(name);
     });
   }
 
-  [[nodiscard]] std::vector<clip_file> read_clips(const std::filesystem::path& path,
-                                                  bool numbered) {
-    std::vector<clip_file> files;
+  [[nodiscard]] std::vector<glia::clip_file> read_clips(const std::filesystem::path& path,
+                                                        bool numbered) {
+    std::vector<glia::clip_file> files;
     std::vector<std::size_t> listed(result_.class_names.size());
     for_each_line(path, [&](std::string_view line, const std::string& where) {
       const std::size_t space = line.find(' ');
       const std::string_view name = line.substr(0, space);
       const std::size_t slash = name.find('/');
-      require<data_error>(slash != std::string_view::npos && slash + 1 < name.size() &&
-                              name.find("..") == std::string_view::npos &&
-                              (space != std::string_view::npos) == numbered,
-                          where, "expected a class, a slash and a clip",
-                          numbered ? ", a space and the number of the class" : "", ", got \"", line,
-                          "\"", advice);
+      glia::require<glia::data_error>(slash != std::string_view::npos && slash + 1 < name.size() &&
+                                          name.find("..") == std::string_view::npos &&
+                                          (space != std::string_view::npos) == numbered,
+                                      where, "expected a class, a slash and a clip",
+                                      numbered ? ", a space and the number of the class" : "",
+                                      ", got \"", line, "\"", advice);
       const auto label = labels_.find(std::string(name.substr(0, slash)));
-      require<data_error>(label != labels_.end(), where, "the class ", name.substr(0, slash),
-                          " is not in classInd.txt", advice);
-      require<data_error>(!numbered || class_number(line.substr(space + 1)) == label->second + 1,
-                          where, "expected the number ", label->second + 1, " of the class ",
-                          label->first, ", got \"", line.substr(space + 1), "\"", advice);
-      require<data_error>(named_.emplace(name).second, where, name,
-                          " is listed twice, in this list or in both", advice);
+      glia::require<glia::data_error>(label != labels_.end(), where, "the class ",
+                                      name.substr(0, slash), " is not in classInd.txt", advice);
+      glia::require<glia::data_error>(
+          !numbered || class_number(line.substr(space + 1)) == label->second + 1, where,
+          "expected the number ", label->second + 1, " of the class ", label->first, ", got \"",
+          line.substr(space + 1), "\"", advice);
+      glia::require<glia::data_error>(named_.emplace(name).second, where, name,
+                                      " is listed twice, in this list or in both", advice);
       ++listed[static_cast<std::size_t>(label->second)];
       add(std::string(name), slash, label->second, where, files);
     });
     for (std::size_t label = 0; label < listed.size(); ++label) {
-      require<data_error>(listed[label] > 0, path.string(),
-                          ": expected clips of all classes, got none of the class ",
-                          result_.class_names[label], advice);
+      glia::require<glia::data_error>(listed[label] > 0, path.string(),
+                                      ": expected clips of all classes, got none of the class ",
+                                      result_.class_names[label], advice);
     }
     return files;
   }
 
   /// Adds a clip, which is in the folder of its class or directly in the folder of all clips.
   void add(const std::string& name, std::size_t slash, std::int32_t label, const std::string& where,
-           std::vector<clip_file>& files) {
+           std::vector<glia::clip_file>& files) {
     const std::filesystem::path in_class = clips_ / name;
     std::error_code ignored;
     for (const std::filesystem::path& path : {in_class, clips_ / name.substr(slash + 1)}) {
@@ -144,9 +143,10 @@ class ucf101_lists {
         return;
       }
     }
-    require<data_error>(options_.allow_missing, where, "the clip ", in_class.string(),
-                        " is missing; get UCF101's clips, or set ucf101_options::allow_missing to "
-                        "skip missing clips");
+    glia::require<glia::data_error>(
+        options_.allow_missing, where, "the clip ", in_class.string(),
+        " is missing; get UCF101's clips, or set ucf101_options::allow_missing to "
+        "skip missing clips");
     ++result_.missing;
   }
 
@@ -157,8 +157,6 @@ class ucf101_lists {
   ucf101_clips result_;
 };
 
-}  // namespace detail
-
 /// Reads one of the three official splits of UCF101, and returns its clips for training and for
 /// testing.
 ///
@@ -166,7 +164,7 @@ class ucf101_lists {
 /// (classInd.txt, trainlist01.txt, testlist01.txt, ...). A split never divides a group of similar
 /// clips: all of them are for training, or all for testing.
 ///
-///     const auto ucf = glia::ucf101_split("UCF-101", "ucfTrainTestlist", {.split = 1});
+///     const auto ucf = ucf101_split("UCF-101", "ucfTrainTestlist", {.split = 1});
 ///     const glia::clip_dataset train(ucf.train);
 ///
 /// The clips may be in one folder for each class or all in one folder. Labels are the class numbers
@@ -181,12 +179,10 @@ class ucf101_lists {
 [[nodiscard]] inline ucf101_clips ucf101_split(const std::filesystem::path& clips,
                                                const std::filesystem::path& lists,
                                                const ucf101_options& options = {}) {
-  require<value_error>(options.split >= 1 && options.split <= 3,
-                       "ucf101_split: expected split 1, 2 or 3, got ", options.split);
+  glia::require<glia::value_error>(options.split >= 1 && options.split <= 3,
+                                   "ucf101_split: expected split 1, 2 or 3, got ", options.split);
   std::error_code ignored;
-  require<data_error>(std::filesystem::is_directory(clips, ignored), clips.string(),
-                      ": no such folder; expected the folder of UCF101's clips");
-  return detail::ucf101_lists(clips, lists, options).take();
+  glia::require<glia::data_error>(std::filesystem::is_directory(clips, ignored), clips.string(),
+                                  ": no such folder; expected the folder of UCF101's clips");
+  return ucf101_lists(clips, lists, options).take();
 }
-
-}  // namespace glia
