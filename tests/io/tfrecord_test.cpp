@@ -153,7 +153,7 @@ TEST_CASE("TFRecord files that cannot be read are named") {
   CHECK(file.error_of(gzipped({}), glia::gzip_files{}) == empty);
   CHECK(contains(file.error_of(gzipped(three_records())),
                  "the file is compressed with gzip; decompress it, or read it with tfrecord_reader "
-                 "or tfrecord_stream and glia::gzip_files{}"));
+                 "and glia::gzip_files{}"));
   CHECK(contains(file.error_of(as_bytes("sepal_length,sepal_width")),
                  "record 0 (at byte 0): the length of the record does not match its checksum; the "
                  "file is damaged or is not a TFRecord file"));

@@ -21,9 +21,9 @@ namespace glia {
 /// The reader of files that may be compressed with gzip. It recognizes compressed files by their
 /// contents and reads other files unchanged.
 ///
-/// Pass it to `load_mnist`, `read_idx`, `tfrecord_reader` or `tfrecord_stream`. Functions that
-/// search for a file by its name, such as `load_mnist`, then also try the name with `.gz`. Needs
-/// the library zlib: link `glia::compression`.
+/// Pass it to `load_mnist`, `read_idx` or `tfrecord_reader`. Functions that search for a file by
+/// its name, such as `load_mnist`, then also try the name with `.gz`. Needs the library zlib: link
+/// `glia::compression`.
 ///
 ///     const auto sets = glia::load_mnist("data/mnist", glia::gzip_files{});
 ///

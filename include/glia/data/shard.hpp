@@ -46,7 +46,7 @@ template <dataset D>
 subset<D> shard(const D&& data, std::size_t rank, std::size_t ranks,
                 std::optional<std::uint64_t> seed = std::nullopt) = delete;
 
-/// Returns one rank's files of a list, for instance of TFRecord files for `tfrecord_stream`. These
+/// Returns one rank's files of a list, for instance of TFRecord files for `tfrecord_index`. These
 /// are the files `rank`, `rank` + `ranks`, `rank` + 2 `ranks`, and so on.
 ///
 /// Throws `value_error` if `rank` is not smaller than `ranks`, or if there are fewer files than

@@ -69,7 +69,7 @@ struct record_name {
   // Checked after the checksum: the length of a valid record can begin with gzip's magic number.
   require<data_error>(holds || name.number > 0 || !head.starts_with("\x1F\x8B"), name.file,
                       ": the file is compressed with gzip; decompress it, or read it with "
-                      "tfrecord_reader or tfrecord_stream and glia::gzip_files{} (header "
+                      "tfrecord_reader and glia::gzip_files{} (header "
                       "glia/compression/gzip.hpp, target glia::compression)");
   require<data_error>(holds, name,
                       ": the length of the record does not match its checksum; the file is damaged "

@@ -30,7 +30,7 @@ struct tfrecord_index_options {
 ///
 /// The constructor finds the positions of all records from their lengths, without reading their
 /// contents. The index takes 32 bytes of memory for each record. Several threads may call `read` at
-/// the same time. Compressed files have no random access; read them with `tfrecord_stream`.
+/// the same time. Compressed files have no random access; read them with `tfrecord_reader`.
 ///
 ///     const glia::tfrecord_index records(glia::sharded_files("flowers/train"));
 ///     const glia::tf_example e = glia::decode_example(records.read(7));
