@@ -85,8 +85,8 @@ class batch_sum {
   [[nodiscard]] std::size_t size() const noexcept { return plan_.size; }
   /// Returns the pieces that this rank computes.
   [[nodiscard]] index_range pieces() const noexcept { return mine_; }
-  /// Returns the memory for a piece's numbers, initially zeros. There are memory_block::ahead
-  /// unused bytes before and after it.
+  /// Returns the memory for a piece's vector, initially zeros. There are memory_block::ahead unused
+  /// bytes before and after it.
   [[nodiscard]] T* memory_for(std::size_t piece) const {
     return way_->vector(arrivals_[piece - mine_.first].depth);
   }
@@ -107,7 +107,7 @@ class batch_sum {
     record_ = {};
   }
 
-  /// Reports that numbers first ... end - 1 of a piece are computed. Each number must be reported
+  /// Reports that elements first ... end - 1 of a piece are computed. Each element must be reported
   /// once for each piece of this rank, one piece after the other.
   void add(std::size_t piece, std::size_t first, std::size_t end) {
     const auto [depth, joins] = arrivals_[piece - mine_.first];
@@ -239,7 +239,7 @@ class batch_sum {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::size_t> missing_;  // numbers of each bucket that are not computed yet
+  std::vector<std::size_t> missing_;  // number of elements not computed yet, by bucket
   std::size_t started_ = 0;           // buckets whose transfers have started
   std::size_t finished_ = 0;          // buckets that are done, up to the first unfinished one
   std::exception_ptr failure_;

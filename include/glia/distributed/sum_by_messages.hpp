@@ -19,7 +19,7 @@ namespace glia {
 /// A sum over ranks by messages. Each rank adds up one slice of every bucket. It sends the other
 /// slices of its vectors to the ranks that add them up, and later sends its slice of the sum to all
 /// ranks. With one vector for each rank, it sends 2 (ranks - 1) / ranks times the size of the
-/// vector, the minimum of any method. The first `sum_plan::rounded` numbers are sent as bfloat16.
+/// vector, the minimum of any method. The first `sum_plan::rounded` elements are sent as bfloat16.
 template <class T>
 class sum_by_messages final : public sum_transport<T> {
  public:
@@ -203,7 +203,7 @@ class sum_by_messages final : public sum_transport<T> {
     }
   }
 
-  /// Writes numbers in the format in which they are sent. Returns the end of the output.
+  /// Writes elements in the format in which they are sent. Returns the end of the output.
   static std::byte* write(const bucket& one, const T* from, std::size_t count, std::byte* to) {
     if (one.rounds) {
       auto* const rounded = reinterpret_cast<bfloat16*>(to);

@@ -80,8 +80,8 @@ class sum_order {
   /// Returns the sums of all ranks, in the order in which they are added.
   [[nodiscard]] const std::vector<addition>& additions() const noexcept { return additions_; }
 
-  /// Adds the sums of all ranks, of `count` numbers each. take(addition, at, n, into) copies the
-  /// numbers with the indices at, ..., at + n - 1 of one sum to `into`. `to` may be the memory of
+  /// Adds the sums of all ranks, of `count` elements each. take(addition, at, n, into) copies the
+  /// elements with the indices at, ..., at + n - 1 of one sum to `into`. `to` may be the memory of
   /// one of the sums.
   template <class T, class Take>
   void add(std::size_t count, const Take& take, T* to) const {

@@ -54,7 +54,7 @@ class sum_transport {
 
   /// Begins the next sum, after the previous one is done.
   virtual void begin() = 0;
-  /// Reports that this rank's numbers of a bucket are computed. All ranks start the buckets in
+  /// Reports that this rank has computed its elements of a bucket. All ranks start the buckets in
   /// their order.
   virtual void start(std::size_t bucket) = 0;
   /// Advances a started bucket as far as possible; returns false if nothing changed.
@@ -65,7 +65,7 @@ class sum_transport {
   [[nodiscard]] virtual sum_traffic sent() const noexcept = 0;
 };
 
-/// Returns the bytes of a vector of `count` numbers, rounded up to whole cache lines.
+/// Returns the bytes of a vector of `count` elements, rounded up to whole cache lines.
 template <class T>
 [[nodiscard]] constexpr std::size_t line_bytes(std::size_t count) noexcept {
   constexpr std::size_t line = 64;

@@ -35,7 +35,7 @@ namespace glia {
 /// to the products with h. PyTorch's parameters are transposed, and their blocks have the order r,
 /// z, h. At padding steps (see `masking`), the state does not change.
 ///
-/// For each step of a sample, training stores 8 U numbers, or 5 U if the device runs all steps in
+/// For each step of a sample, training stores 8 U values, or 5 U if the device runs all steps in
 /// one kernel. The CPU does so if the activations are the default ones and `reset_after` is true.
 ///
 /// Throws `shape_error` if the input is not (N, T, I) with at least one step, and `value_error` if

@@ -38,7 +38,7 @@ namespace glia {
 /// transposed, and it adds two biases. At padding steps (see `masking`), neither state changes.
 /// Hochreiter and Schmidhuber, 1997; Gers et al., 2000.
 ///
-/// For each step of a sample, training stores 9 U numbers, or 6 U if the device runs all steps in
+/// For each step of a sample, training stores 9 U values, or 6 U if the device runs all steps in
 /// one kernel. The CPU does so if the activations are the default ones.
 ///
 /// Throws `shape_error` if the input is not (N, T, I) with at least one step, and `value_error` if

@@ -25,7 +25,7 @@ namespace glia {
 /// with U = `units`. With `return_sequences` it is the states of all steps, (N, T, U). The
 /// parameters have the names, shapes and initial values of Keras: `kernel` (I, U),
 /// `recurrent_kernel` (U, U) and `bias` (U). At padding steps (see `masking`), the state does not
-/// change. Training stores U numbers for each step of a sample. Elman, 1990.
+/// change. Training stores U values for each step of a sample. Elman, 1990.
 ///
 /// Throws `shape_error` if the input is not (N, T, I) with at least one step, and `value_error` if
 /// `units` is 0 or a dropout rate is outside [0, 1).

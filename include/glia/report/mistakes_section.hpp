@@ -26,7 +26,7 @@ namespace glia {
 /// The options of `report::mistakes`.
 struct mistakes_options {
   std::size_t max_mistakes = 24;        ///< Largest number of mistakes shown.
-  std::vector<std::string> names = {};  ///< Names of the classes; empty: numbers of the classes.
+  std::vector<std::string> names = {};  ///< Names of the classes; empty: indices of the classes.
   /// Shape of the samples as pictures: (H, W), (H, W, 1) or (H, W, 3); empty: the shape in the data
   /// set.
   shape picture_shape = {};

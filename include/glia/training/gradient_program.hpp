@@ -25,7 +25,7 @@ concept host_memory_backend = placing_backend<B> && requires(const typename B::t
 struct sum_layout {
   /// The position of a tensor in the vector.
   struct segment {
-    std::size_t first = 0;  ///< Index of the tensor's first number.
+    std::size_t first = 0;  ///< Index of the tensor's first element.
     shape what;             ///< Shape of the tensor.
     /// Index of the tensor's parameter; empty for sums of the loss and the metrics.
     std::optional<std::size_t> parameter = std::nullopt;
@@ -47,7 +47,7 @@ struct sum_layout {
            bool gradient = false) {
     segments.push_back({size(), what, parameter, gradient});
   }
-  /// Rounds the size of a segment up to a multiple of 16 numbers, which is a cache line of floats.
+  /// Rounds the size of a segment up to a multiple of 16 elements. Sixteen floats are a cache line.
   [[nodiscard]] static constexpr std::size_t padded(std::size_t count) noexcept {
     constexpr std::size_t line = 16;
     return (count + line - 1) / line * line;

@@ -100,9 +100,9 @@ struct metric {
 
   /// Number of sums that `update_state` adds to; each sum begins at 0.
   std::size_t state_size = 1;
-  /// Whether each sample has its own `state_size` numbers, which begin at 0, instead of common
-  /// sums. `result` then gets the numbers of all samples, one after another. Use it for metrics
-  /// that sums cannot express, such as `auc`. Each number takes 8 bytes.
+  /// Whether each sample has its own `state_size` values, instead of common sums. The values begin
+  /// at 0. `result` then gets the values of all samples, one after another. Use it for metrics that
+  /// sums cannot express, such as `auc`. Each value takes 8 bytes.
   bool per_sample = false;
   /// Adds one sample to the sums. `outputs` are the model's outputs for the sample.
   std::function<void(std::span<const float> outputs, const sample_target& target,

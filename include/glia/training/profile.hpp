@@ -48,7 +48,7 @@ struct profile {
   std::vector<std::pair<std::string, double>> others;
   std::vector<layer_summary> layers;         ///< Layers of the model.
   std::size_t batch_size = 0;                ///< Samples in a batch.
-  std::size_t number_bytes = sizeof(float);  ///< Bytes of a number.
+  std::size_t number_bytes = sizeof(float);  ///< Bytes of an element.
   profile_memory memory;                     ///< Memory of the training.
   double peak_flops = 0;                     ///< Measured peak FLOP/s of the machine; 0: unknown.
 

@@ -13,10 +13,10 @@
 
 namespace glia {
 
-/// Chooses `count` of n frames, evenly spread, and returns their numbers.
+/// Chooses `count` of n frames, evenly spread, and returns their indices.
 ///
-/// The numbers are floor((i + 1/2) n / count) for i = 0, ..., count - 1: the middle frames of
-/// `count` equal parts. They are counted from 0. If n < count, some numbers occur several times.
+/// The indices are floor((i + 1/2) n / count) for i = 0, ..., count - 1: the middle frames of
+/// `count` equal parts. They count from 0. If n < count, some indices occur several times.
 ///
 ///     glia::frame_numbers(4, 100)  // 12, 37, 62, 87
 ///

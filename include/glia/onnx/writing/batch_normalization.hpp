@@ -117,7 +117,7 @@ class batch_normalizations {
 };
 
 /// Writes batch normalization of x (N, ..., C). The channels are axis 1 in the file. The other
-/// operands have C numbers. gamma is `no_value` if all its numbers are 1.
+/// operands have C elements. gamma is `no_value` if all its elements are 1.
 [[nodiscard]] inline values lower_batch_normalization(const lowering& l,
                                                       const batch_normalization& of,
                                                       const std::vector<value>& all) {
