@@ -41,8 +41,8 @@ template <class To, class From>
 }
 
 /// Converts `count` elements of a tensor in a file. `number(i)` returns element `begin + i` of the
-/// tensor, which is stored in `to[i]`. Throws `unreadable_elements` if To cannot represent an
-/// element. For its message, `where` names the tensor, `type` is the file's name of the element
+/// tensor. This element is stored in `to[i]`. Throws `unreadable_elements` if To cannot represent
+/// an element. For its message, `where` names the tensor, `type` is the file's name of the element
 /// type, and `advice` says what to do.
 template <class To, class Number>
 void convert_numbers(std::size_t count, const Number& number, To* to, const std::string& where,

@@ -40,8 +40,9 @@ namespace detail {
   throw data_error(text(path.string(), ": its symbolic links form a loop"));
 }
 
-/// A new, empty file in the folder of a target file, which it can replace later. Its name is unique
-/// among all programs. The destructor deletes the file unless it has replaced the target.
+/// A new, empty file in the folder of a target file. The file can replace the target later. Its
+/// name is unique among all programs. The destructor deletes the file unless it has replaced the
+/// target.
 class part_file {
  public:
   /// Creates the file. `name` is the target's name in error messages. Throws `data_error` if the

@@ -60,8 +60,7 @@ class dataset_view {
   [[nodiscard]] bool behind_frozen_layers() const noexcept { return behind_frozen_layers_; }
 
   /// Returns a data set with the same targets, whose inputs are the outputs of a model's frozen
-  /// layers. `outputs.read(sample, values)` writes the output for one sample, which has the shape
-  /// `each`.
+  /// layers. `outputs.read(sample, values)` writes the output, of shape `each`, for one sample.
   template <class Outputs>
   [[nodiscard]] dataset_view with_frozen_outputs(const Outputs& outputs, const shape& each) const {
     dataset_view result = *this;

@@ -23,7 +23,7 @@ namespace glia {
 /// Without a seed, rank 0 gets the first samples, rank 1 the next ones, and so on. TensorFlow's
 /// `Dataset.shard(num_shards, index)` takes every n-th sample instead. With a seed, all samples are
 /// shuffled first, in an order that does not depend on the number of ranks. A rank reads only its
-/// own samples. The result is a view of `data`, which must outlive it.
+/// own samples. The result is a view of `data`; `data` must outlive it.
 ///
 /// Throws `value_error` if `rank` is not smaller than `ranks`.
 template <dataset D>

@@ -26,7 +26,7 @@ struct matmul_sizes {
 
 namespace detail {
 
-/// Returns the sizes of a product of matrices, which are in the last two axes of a and b. Throws
+/// Returns the sizes of a product of the matrices in the last two axes of a and b. Throws
 /// `shape_error` if the inner extents differ.
 [[nodiscard]] inline matmul_sizes last_axes_rule(std::string_view what, const shape& a,
                                                  const shape& b, transpose which) {

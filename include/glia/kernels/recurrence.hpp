@@ -84,8 +84,8 @@ struct recurrence {
 };
 
 /// Computes the gradient of `recurrence` with respect to x. For a GRU, also computes the gradient
-/// with respect to the products of the states with w, which differs from it. The gradients of w and
-/// the bias are products and sums of these gradients.
+/// with respect to the products of the states with w, because the two gradients differ. The
+/// gradients of w and the bias are products and sums of these gradients.
 struct recurrence_gradient {
   recurrent_cell cell = recurrent_cell::simple;
   bool backwards = false;

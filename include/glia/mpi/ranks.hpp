@@ -24,8 +24,8 @@
 namespace glia::mpi {
 
 /// The ranks of an MPI communicator. If a rank fails, it tells all other ranks, which then throw
-/// `rank_error`. Rank 0 prints the reason and ends the run. If a rank dies without a message, ranks
-/// on the same machine notice that its process no longer exists.
+/// `rank_error`. Rank 0 prints the reason and ends the run. If a rank dies without a message, the
+/// other ranks on its machine notice that its process no longer exists.
 class ranks final : public rank_group {
  public:
   explicit ranks(MPI_Comm of) : parts_(of), sums_(of), messages_(of), control_(of) {

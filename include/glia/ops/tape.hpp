@@ -96,7 +96,7 @@ class gradients {
 /// For each op the tape stores an adjoint, a function that computes the gradients of the operands
 /// from the gradient of the result. `backward` runs the adjoints in reverse order. An adjoint is a
 /// callable `(gradients<B>& to, tensor dy)` that adds to the slots of the operands that need a
-/// gradient. The tape destroys an adjoint after it has run, which frees the tensors in it. The
+/// gradient. The tape destroys an adjoint and the tensors in it after the adjoint has run. The
 /// memory of adjoints and of the tape is reused in the next step.
 template <backend B>
 class tape {
@@ -189,8 +189,8 @@ class tape {
     return results;
   }
 
-  /// Computes the gradients of the sum of all elements of `result`, which is usually a loss with
-  /// shape ().
+  /// Computes the gradients of the sum of all elements of `result`. Usually, `result` is a loss
+  /// with shape ().
   ///
   /// Afterwards `gradient` and `take_gradient` return the gradients of the leaves. The recorded ops
   /// are consumed. Throws `value_error` if the result belongs to another tape or depends on no

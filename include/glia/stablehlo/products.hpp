@@ -105,8 +105,8 @@ struct window_axis {
                         s.input(), l.precision)};
 }
 
-/// Computes the gradient as a convolution of x with dy, which is spread by the stride. It sums over
-/// the samples.
+/// Computes the gradient as a convolution of x with dy, after dy is spread by the stride. The
+/// convolution sums over the samples.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d_kernel_gradient& k,
                                   operand_list x) {
   const window_sizes s = k.sizes(x[0].shape, x[1].shape);

@@ -359,7 +359,7 @@ class writer {
           "indices_are_sorted = false, unique_indices = false");
     return result;
   }
-  /// Returns `extent` elements of a vector from index `begin` on, which is a tensor without axes.
+  /// Returns `extent` elements of a vector from index `begin` on. `begin` is a tensor without axes.
   value slice_at(const value& x, const value& begin, std::size_t extent) {
     return call("dynamic_slice", {x, begin},
                 "slice_sizes = array<i64: " + std::to_string(extent) + ">", {extent}, x.type);

@@ -32,8 +32,9 @@ struct early_stopping {
   /// Name of the score, such as "validation_loss", "loss" (of the training) or
   /// "validation_accuracy".
   std::string monitor = "validation_loss";
-  std::size_t patience = 5;  ///< Number of epochs without improvement, at least 1.
-  double min_delta = 0;      ///< A better score must improve by more than this; at least 0.
+  /// Number of epochs without improvement after which the training stops, at least 1.
+  std::size_t patience = 5;
+  double min_delta = 0;  ///< A better score must improve by more than this; at least 0.
   /// Whether the model gets the parameters of the best epoch at the end. Needs a copy of the
   /// parameters, in memory and in checkpoints.
   bool restore_best_weights = true;

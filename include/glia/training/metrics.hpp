@@ -16,8 +16,8 @@ namespace glia {
 ///
 /// The predicted class is the highest of the K outputs. For a model with one output, class 1 is
 /// predicted if the output is above a threshold: 0 for logits, 0.5 if the model ends in a sigmoid
-/// or the loss is a regression loss, which trains outputs towards 0 and 1. Targets of -1 and 1 are
-/// allowed with `hinge` and with losses that take logits.
+/// or the loss is a regression loss, because such losses train outputs towards 0 and 1. Targets of
+/// -1 and 1 are allowed with `hinge` and with losses that take logits.
 ///
 /// For sequences, the accuracy of a sample is the mean over its steps. Steps with the label -1 are
 /// ignored.

@@ -26,8 +26,9 @@ struct reduce_lr_on_plateau {
   /// Name of the score, such as "validation_loss", "loss" (of the training) or
   /// "validation_accuracy".
   std::string monitor = "validation_loss";
-  double factor = 0.1;        ///< Factor of the learning rate, in (0, 1).
-  std::size_t patience = 10;  ///< Number of epochs without improvement, at least 1.
+  double factor = 0.1;  ///< Factor of the learning rate, in (0, 1).
+  /// Number of epochs without improvement after which the rate is reduced, at least 1.
+  std::size_t patience = 10;
   /// Length of the cooldown after each reduction, in epochs. Epochs in the cooldown do not count as
   /// epochs without improvement. As in Keras, the last epoch of the cooldown already counts, so
   /// cooldown - 1 epochs are ignored.

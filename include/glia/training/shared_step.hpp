@@ -41,8 +41,8 @@ namespace glia {
   return result;
 }
 
-/// The sum of a vector over the pieces of a batch, which are on several ranks. Contains the memory
-/// and the thread for the sum.
+/// The sum of a vector over the pieces of a batch. The pieces are on several ranks. Contains the
+/// memory and the thread for the sum.
 template <backend B>
 class shared_sum {
  public:
@@ -72,7 +72,7 @@ class shared_sum {
     }
     return places;
   }
-  /// Adds a segment of a piece, which is already in the memory of the sum.
+  /// Adds a segment of a piece. The segment is already in the memory of the sum.
   void add(std::size_t piece, std::size_t segment) {
     sum_.add(piece, layout_.segments[segment].first, layout_.segments[segment].end());
   }

@@ -12,8 +12,8 @@
 namespace glia::cpu_loops {
 
 /// Copies that rearrange tensors. Runs of elements that are contiguous in both tensors are copied
-/// as a whole. If an inner axis becomes an outer axis, the elements are copied in tiles, which are
-/// transposed.
+/// as a whole. If an inner axis becomes an outer axis, the elements are copied in tiles, and each
+/// tile is transposed.
 template <class T>
 class arrangement {
  public:

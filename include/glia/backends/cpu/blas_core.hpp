@@ -15,9 +15,9 @@ extern "C" {
 namespace glia::cpu_loops {
 
 /// Returns whether BLAS has kernels for the instruction set. If a processor is newer than OpenBLAS,
-/// OpenBLAS selects kernels for an old processor, which reach a fifth of the speed. For example,
-/// 0.3.21 treats an Emerald Rapids as a Prescott. If a BLAS library does not report its processor
-/// type, the result is true.
+/// OpenBLAS selects kernels for an old processor. These kernels reach a fifth of the speed. For
+/// example, 0.3.21 treats an Emerald Rapids as a Prescott. If a BLAS library does not report its
+/// processor type, the result is true.
 [[nodiscard]] inline bool blas_knows(isa level) {
   if (level == isa::baseline || openblas_get_corename == nullptr) {
     return true;

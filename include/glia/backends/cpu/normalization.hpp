@@ -19,7 +19,7 @@ namespace glia::cpu_loops {
 /// of rows has its own statistics, and the chunks are combined in order. Rows with separate
 /// statistics are processed in blocks. So the result does not depend on the number of threads.
 ///
-/// The first sums add the distances of all elements to one of them, which gives the mean. The next
+/// The first sums add the distances of all elements to one of them, to compute the mean. The next
 /// sums add the distances to this mean. The mean is rounded once, and its rounding error is
 /// corrected for. Sets whose squares leave the range of T are handled separately, by
 /// set_statistics.

@@ -14,8 +14,11 @@ namespace glia::cpu_loops {
 /// channel.
 template <class T>
 struct gradient_lists {
-  nonzero<T>* by_position;  ///< Index: output channel; O elements for each position.
-  nonzero<T>* by_channel;   ///< Index: offset of the patch; `positions` elements for each channel.
+  /// Entries of each position, with room for O. The index of an entry is its output channel.
+  nonzero<T>* by_position;
+  /// Entries of each channel, with room for `positions`. The index of an entry is the offset of its
+  /// patch.
+  nonzero<T>* by_channel;
   std::uint32_t* position_count;  ///< Number of entries of each position.
   std::uint32_t* channel_count;   ///< Number of entries of each channel.
   std::size_t positions;

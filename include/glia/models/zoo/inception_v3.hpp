@@ -169,7 +169,7 @@ class inception_v3_writer {
 }  // namespace detail
 
 /// Inception v3, a convolutional network. It has no auxiliary classifier. It maps images (N, H, W,
-/// 3) to features (N, 2048 width), or to the logits of a classifier.
+/// 3) to features (N, 2048 * width), where `width` is an option, or to the logits of a classifier.
 ///
 /// It is designed for RGB images of 299x299 with values from -1 to 1, and accepts any size from
 /// 75x75.

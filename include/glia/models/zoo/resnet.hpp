@@ -113,8 +113,8 @@ class resnet_writer {
 
 }  // namespace detail
 
-/// A residual network (ResNet) with bottleneck blocks. It maps images (N, H, W, 3) to features
-/// (N, 2048 width), or to the logits of a classifier.
+/// A residual network (ResNet) with bottleneck blocks. It maps images (N, H, W, 3) to features (N,
+/// 2048 * width), where `width` is an option, or to the logits of a classifier.
 ///
 ///     const auto net = glia::resnet50();
 ///     const std::size_t border = net.stage_of("conv5_block1_1_conv");

@@ -89,7 +89,7 @@ class resnet_v2_writer {
 }  // namespace detail
 
 /// A pre-activation residual network (ResNet v2), as in Keras. It maps images (N, H, W, 3) to
-/// features (N, 2048 width), or to the logits of a classifier.
+/// features (N, 2048 * width), where `width` is an option, or to the logits of a classifier.
 ///
 /// It is designed for RGB images of 224x224 with values from -1 to 1, and accepts any size.
 ///

@@ -82,8 +82,8 @@ class squeezenet_writer {
 }  // namespace detail
 
 /// SqueezeNet 1.0, a very small convolutional network. It maps images (N, H, W, 3) to features (N,
-/// 512 width), or to the logits of a classifier, which are never negative. With 1,000 classes, it
-/// has 1,248,424 parameters.
+/// 512 * width), where `width` is an option, or to the logits of a classifier. These logits are
+/// never negative. With 1,000 classes, it has 1,248,424 parameters.
 ///
 /// It is designed for RGB images of 224x224, and accepts any size from 21x21. The values are from 0
 /// to 1, minus the means 0.485, 0.456 and 0.406, divided by the standard deviations 0.229, 0.224

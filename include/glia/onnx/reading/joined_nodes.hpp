@@ -80,7 +80,7 @@ class joined_nodes {
  private:
   /// Returns whether a value is the result of a product, convolution or sigmoid of this body and is
   /// used by a single node. Other operators are excluded, because they can return their operand
-  /// itself, which can have more uses.
+  /// itself, and the operand can have more uses.
   [[nodiscard]] bool is_alone(const std::string& name, bool product) const {
     const auto takers = body_->takers.find(name);
     const auto made = body_->makers.find(name);

@@ -16,8 +16,8 @@
 // Slicing, joining and repeating tensors.
 namespace glia::onnx::reading {
 
-/// Returns the file's axes in their order in memory. If a file's axis is several axes in memory,
-/// returns the order of the file instead.
+/// Returns the file's axes in their order in memory. If an axis of the file consists of several
+/// axes in memory, returns the file's order instead.
 [[nodiscard]] inline axis_order memory_order(const tensor& t) {
   axis_order order = plain_order(t.rank());
   const bool in_pieces =

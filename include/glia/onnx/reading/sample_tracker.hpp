@@ -193,8 +193,8 @@ class sample_tracker {
     return found;
   }
 
-  /// Sets the batch axis of the statistics that a normalization returns, which have one number for
-  /// each row.
+  /// Sets the batch axis of the statistics that a normalization returns. The statistics have one
+  /// element for each row.
   void set_statistics(const graph& calls, const graph_node& node, const sample_axis& at) {
     const auto* const k = node.kernel.as<kernels::normalize>();
     if (k == nullptr || k->kind != normalization::layer) {
