@@ -71,8 +71,8 @@ class cpu_kernels {
 };
 
 /// The fast device of glia: the processor. OpenBLAS computes matrix products, and glia's vectorized
-/// loops compute everything else. Both use glia's threads, in `float` or `double`. The same seed
-/// gives the same bits for any number of threads.
+/// loops compute everything else. Both use glia's threads. They compute in `float` or `double`. The
+/// same seed gives the same bits for any number of threads.
 template <class T = float>
 class cpu : public host_backend<cpu_kernels<T>> {
  public:

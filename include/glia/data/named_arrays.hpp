@@ -24,9 +24,9 @@ struct named_array {
 
 namespace detail {
 
-/// Returns the names, shapes and positions of the tensors in a row, which holds one sample of each
-/// array. Throws `shape_error` if an array does not have `samples` rows, and `value_error` if two
-/// arrays have the same name.
+/// A row holds one sample of each array. Returns the name, shape and position of each tensor in
+/// such a row. Throws `shape_error` if an array does not have `samples` rows, and `value_error` if
+/// two arrays have the same name.
 [[nodiscard]] inline std::vector<row_part> parts_of(std::string_view what,
                                                     const std::vector<named_array>& arrays,
                                                     std::size_t samples) {

@@ -43,8 +43,9 @@ class storage_plan {
   [[nodiscard]] std::size_t storage_of(value_id id) const { return storage_of_[id]; }
   [[nodiscard]] std::size_t storages() const noexcept { return storages_.size(); }
 
-  /// The memory that each lane needs for a stretch. For each sum over the samples, `part` is the
-  /// offset of the lane's sum so far, and `addend` the offset of the term that the next tile adds.
+  /// The memory that each lane needs for a stretch, consecutive nodes that run on batch tiles. For
+  /// each sum over the samples, `part` is the offset of the lane's sum so far, and `addend` the
+  /// offset of the term that the next tile adds.
   struct lane_memory {
     std::size_t bytes = 0;
     struct sum {

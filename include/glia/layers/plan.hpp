@@ -31,11 +31,13 @@ struct layer_summary {
 
 /// The parameters, layers, inputs and outputs of a model, known before it has a device.
 struct model_plan {
-  std::string description;                 ///< Description of the whole model.
-  std::vector<parameter_spec> parameters;  ///< Parameters in the order of the layers' requests.
-  std::vector<layer_summary> layers;       ///< Layers in the order in which they run.
-  shape output;                            ///< Shape of the output with a batch axis of extent 1.
-  output_kind gives = output_kind::other;  ///< Kind of the output; losses check it.
+  std::string description;  ///< Description of the whole model.
+  /// Parameters, in the order in which the layers request them.
+  std::vector<parameter_spec> parameters;
+  std::vector<layer_summary> layers;  ///< Layers in the order in which they run.
+  shape output;                       ///< Shape of the output with a batch axis of extent 1.
+  /// Activation at the end of the model: sigmoid, softmax or other. Losses check it.
+  output_kind gives = output_kind::other;
   /// Path of the layer that determines this kind, such as sequential[2] dense(3, softmax).
   std::string giver;
   std::vector<row_part> inputs = {};         ///< Named inputs; empty for a model with one input.

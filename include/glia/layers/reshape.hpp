@@ -12,9 +12,9 @@ namespace glia {
 /// Gives each sample another shape with the same number of elements.
 ///
 /// The input is (N, ...) and the output (N, target_shape...): reshape{{28, 28, 1}}. Elements keep
-/// their row-major order; reshape does not transpose. A `reshape` to the shape that the samples
-/// already have turns off the check for images with channels first, because it confirms the meaning
-/// of their axes.
+/// their row-major order; reshape does not transpose. glia refuses samples that look like images
+/// with channels first, such as (1, 28, 28). If such a shape is right, put a `reshape` to the same
+/// shape before the other layers. It turns this check off.
 ///
 /// Throws `shape_error` if the numbers of elements differ.
 struct reshape {

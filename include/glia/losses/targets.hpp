@@ -41,8 +41,8 @@ struct targets {
 /// that are not classes are never ignored. With several outputs, a sample is ignored only if it is
 /// ignored for all outputs.
 struct counted_targets {
-  /// Ranges of a sample's targets that hold classes, one for each row. Empty if any of its targets
-  /// are not such classes; then no sample is ignored.
+  /// The ranges of a sample's targets that hold classes. Such a range has one class for each row of
+  /// an output. Empty if any of its targets are not such classes; then no sample is ignored.
   std::vector<index_range> classes{};
 
   /// Returns whether no sample can be ignored.

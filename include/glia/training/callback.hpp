@@ -155,11 +155,11 @@ struct training {
 /// A callback with `static constexpr bool runs_last = true` is called after all callbacks without
 /// this member, in whatever order they are listed. It therefore sees their changes.
 ///
-/// If several ranks train together, each rank calls its own callbacks, with the same losses and
-/// metrics. A callback that prints or writes files should be called only on rank 0. It then needs
-/// `static constexpr bool first_rank_only = true`. If a callback of any rank stops the training,
-/// all ranks stop at the same event. A callback that changes the training has to make the same
-/// change on all ranks.
+/// If several ranks train together, each rank calls its own callbacks. All ranks see the same
+/// losses and metrics. A callback that prints or writes files should be called only on rank 0. It
+/// then needs `static constexpr bool first_rank_only = true`. If a callback of any rank stops the
+/// training, all ranks stop at the same event. A callback that changes the training has to make the
+/// same change on all ranks.
 class callback {
  public:
   template <std::invocable<const training&> Call>

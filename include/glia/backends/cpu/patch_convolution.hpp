@@ -123,8 +123,9 @@ class patch_convolution {
     }
   }
 
-  /// Multiplies the transposed patches by dy (rows, OW, O) and adds the products to dw (height,
-  /// width, C / groups, O). `scratch` has `kernel_gradient_scratch` elements.
+  /// Multiplies the transposed patches by dy (rows, OW, O) and adds the products to `sums`, the
+  /// gradient of w (height, width, C / groups, O). `scratch` has `kernel_gradient_scratch`
+  /// elements.
   template <class Loops, class Sums>
   void add_kernel_gradient(const Loops& loops, const T* x, const row_band& band, const T* dy,
                            Sums& sums, T* scratch) const {

@@ -136,8 +136,8 @@ class quantized_run {
     return stages_.count() == 1 ? panels_[0]->count() : 1;
   }
 
-  /// Computes output rows first ... end - 1 of an image. A single product computes them only for
-  /// the given panels.
+  /// Computes output rows first ... end - 1 of an image. If the chain is one product, computes them
+  /// only for the given panels.
   void rows(const float* x, float* y, std::size_t image, std::size_t first, std::size_t end,
             std::size_t first_panel, std::size_t end_panel, std::size_t thread) const {
     state s{x + image * sample_of(layout_.size(0).input()).size(),

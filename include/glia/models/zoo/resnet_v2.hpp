@@ -98,10 +98,9 @@ class resnet_v2_writer {
 /// Parameters have Keras's names, such as conv2_block1_preact_bn.gamma.
 ///
 /// Keras counts each convolution, normalization, activation and padding as a layer. The last 24
-/// layers of Keras's network with include_top=False are the blocks conv5_block2 and conv5_block3,
-/// with 11 layers each, post_bn and post_relu. In Keras, `layers[:-24]` therefore ends with
-/// conv5_block1, for every depth. In this model, these 24 layers and your own classifier are
-/// trained:
+/// layers of Keras's network with include_top=False are conv5_block2 (11 layers), conv5_block3 (11
+/// layers), post_bn and post_relu. In Keras, `layers[:-24]` therefore ends with conv5_block1, for
+/// every depth. This model trains these 24 layers and your own classifier:
 ///
 ///     const auto net = glia::resnet152_v2();
 ///     const std::size_t border = net.stage_of("conv5_block2_preact_bn");

@@ -47,7 +47,8 @@ namespace detail {
   return count;
 }
 
-/// Returns the number of elements before the samples in row-major order.
+/// Returns the product of the extents before the samples: those of earlier axes, and the outer part
+/// of the batch axis.
 [[nodiscard]] inline std::size_t count_outside(const shape& s, const sample_axis& at,
                                                std::size_t samples) {
   return count_before(s, at.axis) * (s[at.axis] / (samples * at.inner));
