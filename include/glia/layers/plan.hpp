@@ -38,7 +38,7 @@ struct model_plan {
   shape output;                       ///< Shape of the output with a batch axis of extent 1.
   /// Activation at the end of the model: sigmoid, softmax or other. Losses check it.
   output_kind gives = output_kind::other;
-  /// Path of the layer that determines this kind, such as sequential[2] dense(3, softmax).
+  /// Path of the layer that determines this activation, such as sequential[2] dense(3, softmax).
   std::string giver;
   std::vector<row_part> inputs = {};         ///< Named inputs; empty for a model with one input.
   std::vector<row_part> outputs = {};        ///< Named outputs; empty for a model with one output.
