@@ -50,6 +50,21 @@ auto parameters_of(const Model& net) {
   return all;
 }
 
+/// The relative difference of the outputs a from the expected outputs b: |a - b| / |b|.
+template <class A, class C>
+double relative_change(const A& a, const C& b) {
+  if (a.size() != b.size()) {
+    return INFINITY;
+  }
+  double changed = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    changed += std::pow(a.data()[i] - b.data()[i], 2);
+    size += std::pow(b.data()[i], 2);
+  }
+  return std::sqrt(changed / size);
+}
+
 /// The largest |a - b|; infinite when the sizes differ.
 template <class A, class C>
 double distance(const A& a, const C& b) {

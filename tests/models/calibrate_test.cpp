@@ -36,16 +36,6 @@ bool same(const xt::xarray<float>& a, const xt::xarray<float>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-double distance(const xt::xarray<float>& a, const xt::xarray<float>& b) {
-  double changed = 0;
-  double all = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    changed += std::pow(a.flat(i) - b.flat(i), 2);
-    all += std::pow(b.flat(i), 2);
-  }
-  return std::sqrt(changed / all);
-}
-
 }  // namespace
 
 TEST_CASE("a calibrated model predicts with integers, nearly the same") {
@@ -70,10 +60,10 @@ TEST_CASE("a calibrated model predicts with integers, nearly the same") {
             test::kernel_count(ready.calls(), "packed_dense") ==
         0);
   const xt::xarray<float> y = net.predict(x);
-  CHECK(distance(ready(x), y) == Approx(how.error).epsilon(1e-3));
+  CHECK(test::relative_change(ready(x), y) == Approx(how.error).epsilon(1e-3));
   // Others of the kind that it has not seen.
   const xt::xarray<float> others = samples_of(64, sample, 4);
-  CHECK(distance(ready(others), net.predict(others)) < 2 * how.error);
+  CHECK(test::relative_change(ready(others), net.predict(others)) < 2 * how.error);
 
   SECTION("the same for every number of threads, and for every batch") {
     const glia::model one{block(), sample, glia::cpu<float>({.threads = 1})};
@@ -90,14 +80,14 @@ TEST_CASE("a calibrated model predicts with integers, nearly the same") {
     const auto by_numbers = plain.prepare(how, {.batch_size = 64});
     CHECK(test::kernel_count(by_numbers.calls(), "quantized_chain") == 0);
     CHECK(test::kernel_count(by_numbers.calls(), "fake_quantize") == 5);
-    CHECK(distance(by_numbers(x), ready(x)) < how.error / 2);
+    CHECK(test::relative_change(by_numbers(x), ready(x)) < how.error / 2);
   }
   SECTION("one product of several") {
     glia::quantization some = how;
     some.products.erase(some.products.begin() + 1, some.products.end());
     const auto partly = net.prepare(some, {.batch_size = 64});
     CHECK(test::kernel_count(partly.calls(), "quantized_chain") == 1);
-    CHECK(distance(partly(x), y) == Approx(how.products[0].error).epsilon(1e-3));
+    CHECK(test::relative_change(partly(x), y) == Approx(how.products[0].error).epsilon(1e-3));
   }
 }
 
@@ -131,8 +121,8 @@ TEST_CASE("a pooling of single pixels between products of bytes changes nothing"
   const glia::quantization how = glia::calibrate(plain, x, {.tolerance = 1e9});
   REQUIRE(how.products.size() == 2);
   const xt::xarray<float> y = plain.prepare(how, {.batch_size = 32})(x);
-  CHECK(distance(pooled.prepare(how, {.batch_size = 32})(x), y) < 0.02);
-  CHECK(distance(y, plain.predict(x)) < 0.1);
+  CHECK(test::relative_change(pooled.prepare(how, {.batch_size = 32})(x), y) < 0.02);
+  CHECK(test::relative_change(y, plain.predict(x)) < 0.1);
 }
 
 TEST_CASE("products that move the outputs too far stay as they are") {

@@ -37,18 +37,6 @@ std::size_t nodes_of(const ::onnx::ModelProto& message, const std::string& opera
       all.begin(), all.end(), [&](const auto& node) { return node.op_type() == operation; }));
 }
 
-/// How far two outputs are from each other, against their size.
-template <class A>
-double distance(const A& a, const xt::xarray<float>& b) {
-  double changed = 0;
-  double all = 0;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    changed += std::pow(a.data()[i] - b.data()[i], 2);
-    all += std::pow(b.data()[i], 2);
-  }
-  return std::sqrt(changed / all);
-}
-
 auto network() {
   return glia::sequential{
       glia::conv2d{.filters = 12, .kernel_size = 3, .padding = glia::same},
@@ -98,7 +86,7 @@ TEST_CASE("a quantized model is a file with bytes, which others and glia compute
 
   SECTION("on a backend without integers") {
     const glia::model plain{description, glia::reference<float>()};
-    CHECK(distance(plain.predict(x), y) < how.error / 2);
+    CHECK(test::relative_change(plain.predict(x), y) < how.error / 2);
   }
   SECTION("by other runtimes") {
     for (const std::string runtime : {"onnxruntime", "openvino"}) {
@@ -107,7 +95,7 @@ TEST_CASE("a quantized model is a file with bytes, which others and glia compute
         continue;
       }
       INFO(runtime);
-      CHECK(distance(test::run_by(runtime, *python, file, x), y) < how.error);
+      CHECK(test::relative_change(test::run_by(runtime, *python, file, x), y) < how.error);
     }
   }
   SECTION("it is trained on, through the rounding") {
@@ -124,7 +112,7 @@ TEST_CASE("a quantized model is a file with bytes, which others and glia compute
     const auto trained = scratch.path() / "trained.onnx";
     glia::write_onnx(again, trained);
     const glia::model third{glia::onnx_model{trained}};
-    CHECK(distance(third.predict(x), again.predict(x)) < 1e-6);
+    CHECK(test::relative_change(third.predict(x), again.predict(x)) < 1e-6);
   }
 }
 
@@ -147,9 +135,9 @@ TEST_CASE("recurrent layers that are quantized are written as ONNX") {
               nodes_of(written.content().message(), "RNN") ==
           nodes);
     const xt::xarray<float> y = net.prepare(how, {.batch_size = 48})(x);
-    CHECK(distance(glia::model{written}.predict(x), y) < 0.02);
+    CHECK(test::relative_change(glia::model{written}.predict(x), y) < 0.02);
     if (const auto python = test::python_with("onnxruntime")) {
-      CHECK(distance(test::run_by("onnxruntime", *python, file, x), y) < 0.02);
+      CHECK(test::relative_change(test::run_by("onnxruntime", *python, file, x), y) < 0.02);
     }
   };
   using glia::sequential;
@@ -185,7 +173,7 @@ TEST_CASE("networks that ONNX Runtime has quantized are computed with integers")
     CHECK(test::kernel_count(ready.calls(), "quantized_chain") > 1);
     const xt::xarray<float> got = ready(x);
     // As it was quantized there; halves may be rounded otherwise.
-    CHECK(distance(got, y) < 0.5 * distance(y, samples.at("float")));
+    CHECK(test::relative_change(got, y) < 0.5 * test::relative_change(y, samples.at("float")));
   }
   CHECK(count == 6);
 }

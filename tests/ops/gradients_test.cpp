@@ -125,6 +125,7 @@ TEST_CASE("axes of reductions, concat and split can be counted from the last one
   CHECK(values(ops::sum(x, {-1})) == std::vector<double>{6, 15});
   CHECK(values(ops::mean(x, {-2})) == std::vector<double>{2.5, 3.5, 4.5});
   CHECK(values(ops::sum(x, {0, -1})) == std::vector<double>{21});
+  CHECK(values(ops::mean(x, {1, -1})) == std::vector<double>{2, 5});  // the same axis twice
   const std::size_t last = 1;
   CHECK(values(ops::sum(x, {last})) == std::vector<double>{6, 15});
   CHECK(values(ops::concat({x, x}, -1)) == std::vector<double>{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6});

@@ -85,9 +85,9 @@ class fused_kernel_set {
     return found;
   }
   template <class B, class... Kernels>
-  [[nodiscard]] static constexpr fused_kernel_set of(kernel_list<Kernels...> all) {
+  [[nodiscard]] static constexpr fused_kernel_set of(kernel_list<Kernels...> list) {
     fused_kernel_set result;
-    result.bits_ = ((runs<B, Kernels> ? bit<Kernels>(all) : 0) | ... | 0);
+    result.bits_ = ((runs<B, Kernels> ? bit<Kernels>(list) : 0) | ... | 0);
     return result;
   }
 

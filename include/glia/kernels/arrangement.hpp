@@ -22,10 +22,10 @@ inline void require_axis(std::string_view what, const shape& s, std::size_t axis
 }
 
 /// Returns the index of an axis counted from 0, for an axis that can be negative: -1 is the last.
-[[nodiscard]] inline std::size_t axis_from_front(std::string_view what, const shape& s,
+[[nodiscard]] inline std::size_t axis_from_front(std::string_view op, const shape& s,
                                                  std::ptrdiff_t axis) {
   const auto rank = static_cast<std::ptrdiff_t>(s.rank());
-  require<shape_error>(axis >= -rank && axis < rank, what, ": got axis ", axis,
+  require<shape_error>(axis >= -rank && axis < rank, op, ": got axis ", axis,
                        " for a tensor of shape ", s, "; axes are counted from 0, or back from -1");
   return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }

@@ -43,15 +43,15 @@ void copy_parameters(const From& from, To& to) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const parameter_spec& spec = parameters[i].spec;
-    const auto at = by_name.find(spec.name);
-    if (at == by_name.end()) {
+    const auto found = by_name.find(spec.name);
+    if (found == by_name.end()) {
       missing = missing.empty() ? spec.name : missing;
       continue;
     }
     require_same_shape(text("copy_parameters: ", spec.name).c_str(), spec.shape,
-                       given[at->second].spec.shape);
-    pairs.emplace_back(at->second, i);
-    by_name.erase(at);
+                       given[found->second].spec.shape);
+    pairs.emplace_back(found->second, i);
+    by_name.erase(found);
   }
   require<value_error>(missing.empty() || by_name.empty(),
                        "copy_parameters: expected models with the same parameters, or one that "

@@ -73,20 +73,19 @@ template <backend B>
 
 template <backend B>
 [[nodiscard]] variable<B> mean_over(variable<B> x, const axis_list& axes) {
-  double count = 1;
-  for (std::size_t axis : axes) {
-    count *= static_cast<double>(x.shape()[axis]);
-  }
-  return sum_over(std::move(x), axes) * (1 / count);
+  const auto elements = static_cast<double>(x.shape().size());
+  variable<B> sums = sum_over(std::move(x), axes);
+  const double share = static_cast<double>(sums.shape().size()) / elements;
+  return std::move(sums) * share;
 }
 
 /// Returns axes counted from 0. Throws `shape_error` if there is no such axis.
 template <std::integral Axis>
-[[nodiscard]] axis_list axes_from_front(std::string_view what, const shape& s,
+[[nodiscard]] axis_list axes_from_front(std::string_view op, const shape& s,
                                         std::initializer_list<Axis> axes) {
   axis_list result;
   for (const Axis axis : axes) {
-    result.push_back(axis_from_front(what, s, static_cast<std::ptrdiff_t>(axis)));
+    result.push_back(axis_from_front(op, s, static_cast<std::ptrdiff_t>(axis)));
   }
   return result;
 }
@@ -108,8 +107,9 @@ template <backend B>
   return detail::sum_over(std::move(x), from_front);
 }
 
-/// Returns the mean over the given axes, which the result does not have: mean(x, {1, 2}), or
-/// mean(x, {-1}) for the last axis. Throws `shape_error` if there is no such axis.
+/// Returns the mean over the given axes and removes these axes: for x (N, H, W, C), mean(x, {1, 2})
+/// has the shape (N, C), and mean(x, {-1}) the shape (N, H, W). Throws `shape_error` if there is no
+/// such axis.
 template <backend B, std::signed_integral Axis>
 [[nodiscard]] variable<B> mean(variable<B> x, std::initializer_list<Axis> axes) {
   const auto from_front = detail::axes_from_front("mean", x.shape(), axes);

@@ -13,9 +13,10 @@
 namespace glia::detail {
 
 GLIA_INLINE targets<recorder> targets_input(const recorder& to, const tensor_spec& spec) {
-  const auto wanted = to.samples("targets", spec);
-  using all = targets<recorder>;
-  return spec.type == element::index ? all{wanted, {}} : all{{}, wanted};
+  const auto input = to.samples("targets", spec);
+  targets<recorder> t;
+  (spec.type == element::index ? t.labels : t.values) = input;
+  return t;
 }
 
 GLIA_INLINE void output_sums(const recorder& to, const step_results<recorder>& step,
