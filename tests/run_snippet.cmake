@@ -8,6 +8,8 @@ if(parent MATCHES "/snippets$")
     file(REMOVE_RECURSE ${old})
   endif()
 endif()
+# Programs that use MPI at the same time delete the folder of their sessions under each other.
+set(ENV{TMPDIR} "${CMAKE_CURRENT_SOURCE_DIR}")
 execute_process(COMMAND "${PROGRAM}" RESULT_VARIABLE result OUTPUT_VARIABLE printed)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${result}, having printed\n${printed}")

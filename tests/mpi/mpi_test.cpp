@@ -40,12 +40,16 @@ class ranks_running {
                 const std::string& arguments, const std::filesystem::path& beside = {})
       : output_(folder.string() + ".txt"), start_(std::chrono::steady_clock::now()) {
     std::filesystem::create_directories(folder);
+    // Launchers that share a folder for their sessions delete it under each other.
+    const std::string sessions = folder.string() + ".sessions";
+    std::filesystem::create_directories(sessions);
     const auto started = [&](std::size_t count, const std::string& program) {
       return glia::text("-n ", count, " '", program, "' '", folder.string(), "' ", arguments);
     };
     const std::string command =
         glia::text("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ",
-                   "OMPI_MCA_rmaps_base_oversubscribe=1; exec '" GLIA_MPIRUN "' ",
+                   "OMPI_MCA_rmaps_base_oversubscribe=1 TMPDIR='", sessions,
+                   "'; exec '" GLIA_MPIRUN "' ",
                    started(ranks, GLIA_MPI_TRAINING),
                    beside.empty() ? "" : " : " + started(1, beside.string()));
     std::string shell = "/bin/sh";
