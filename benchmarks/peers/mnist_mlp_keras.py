@@ -69,8 +69,8 @@ def train_epoch(train, count, random):
 
 
 def main():
-    tf.config.threading.set_intra_op_parallelizm_threads(flags.threads)
-    tf.config.threading.set_inter_op_parallelizm_threads(flags.threads)
+    tf.config.threading.set_intra_op_parallelism_threads(flags.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(flags.threads)
     keras.utils.set_random_seed(flags.seed)
     random = numpy.random.default_rng(flags.seed)
     images, labels = (tf.constant(a[: flags.images]) for a in read_split(flags.data, "train"))

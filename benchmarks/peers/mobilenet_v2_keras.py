@@ -26,8 +26,8 @@ from tensorflow.python.framework.convert_to_constants import (  # noqa: E402
 
 
 def main():
-    tf.config.threading.set_intra_op_parallelizm_threads(flags.threads)
-    tf.config.threading.set_inter_op_parallelizm_threads(flags.threads)
+    tf.config.threading.set_intra_op_parallelism_threads(flags.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(flags.threads)
     keras.utils.set_random_seed(flags.seed)
     model = keras.applications.MobileNetV2(include_top=False, weights=None, pooling="avg")
     x = tf.random.normal((flags.batch, 224, 224, 3))

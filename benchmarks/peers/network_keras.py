@@ -53,8 +53,8 @@ def compute_features():
 
 
 def main():
-    tf.config.threading.set_intra_op_parallelizm_threads(flags.threads)
-    tf.config.threading.set_inter_op_parallelizm_threads(flags.threads)
+    tf.config.threading.set_intra_op_parallelism_threads(flags.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(flags.threads)
     keras.utils.set_random_seed(flags.seed)
     compute_features() if flags.network == "resnet152_v2" else train()
 

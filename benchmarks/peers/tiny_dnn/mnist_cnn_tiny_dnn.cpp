@@ -291,7 +291,7 @@ void infer(tiny_dnn::network<tiny_dnn::sequential>& net, std::vector<vec_t> imag
 void run(const options& o) {
   using namespace tiny_dnn;
 #if defined(CNN_USE_TBB)
-  tbb::global_control limit(tbb::global_control::max_allowed_parallelizm,
+  tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                             static_cast<std::size_t>(o.threads));
 #elif defined(CNN_USE_OMP)
   omp_set_num_threads(o.threads);

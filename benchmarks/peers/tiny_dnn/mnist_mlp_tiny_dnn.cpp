@@ -140,7 +140,7 @@ struct lasting_adam : tiny_dnn::adam {
 void run(const options& o) {
   using namespace tiny_dnn;
 #if defined(CNN_USE_TBB)
-  tbb::global_control limit(tbb::global_control::max_allowed_parallelizm,
+  tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                             static_cast<std::size_t>(o.threads));
 #elif defined(CNN_USE_OMP)
   omp_set_num_threads(o.threads);
