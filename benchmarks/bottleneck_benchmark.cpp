@@ -19,10 +19,12 @@ const cpu& device() {
   return value;
 }
 
-cpu::tensor values(const glia::shape& s) {
+glia::tensor values(const glia::shape& s) {
   const auto numbers = glia::testing::test_values(s, 1);
   return device().from_host(std::span<const float>(numbers), s);
 }
+
+float* data(const glia::tensor& x) { return glia::tensor_view<float>(x).data(); }
 
 constexpr glia::window2d pixel{};
 constexpr glia::window2d three{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -69,8 +71,7 @@ void openblas_of_pointwise_size(benchmark::State& state) {
   const auto y = device().run(kernels::full{b.wide(), 0});
   for (auto _ : state) {
     glia::cpu_loops::gemm<float>(8 * b.extent * b.extent, b.inner, b.channels,
-                                 {x.data(), b.channels}, {w.data(), b.inner}, 0.0F, y.data(),
-                                 b.inner);
+                                 {data(x), b.channels}, {data(w), b.inner}, 0.0F, data(y), b.inner);
     benchmark::ClobberMemory();
   }
   report_flops(state, b.pointwise_flops());
@@ -84,7 +85,7 @@ void pointwise(benchmark::State& state) {
   const auto bias = values({b.inner});
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        device().run(kernels::conv2d{pixel, 1, glia::relu6.map}, x, w, bias).data());
+        device().run(kernels::conv2d{pixel, 1, glia::relu6.map}, x, w, bias).bytes());
   }
   report_flops(state, b.pointwise_flops());
 }
@@ -97,7 +98,7 @@ void depthwise(benchmark::State& state) {
   const auto bias = values({b.inner});
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        device().run(kernels::conv2d{three, b.inner, glia::relu6.map}, x, w, bias).data());
+        device().run(kernels::conv2d{three, b.inner, glia::relu6.map}, x, w, bias).bytes());
   }
   report_flops(state, b.depthwise_flops());
 }
@@ -115,10 +116,10 @@ void bottleneck_in_one(benchmark::State& state) {
   const auto project = values({1, 1, b.inner, b.channels});
   const auto wide = values({b.inner});
   const auto narrow = values({b.channels});
-  const cpu::tensor none;
+  const glia::tensor none;
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        device().run(chain, x, expand, wide, depthwise, wide, project, narrow, none, none).data());
+        device().run(chain, x, expand, wide, depthwise, wide, project, narrow, none, none).bytes());
   }
   report_flops(state, 2 * b.pointwise_flops() + b.depthwise_flops());
 }

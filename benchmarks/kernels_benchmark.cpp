@@ -17,7 +17,7 @@ const glia::cpu<float>& device() {
   return value;
 }
 
-using tensor = glia::cpu<float>::tensor;
+using tensor = glia::tensor;
 
 tensor values(const glia::shape& s, std::uint32_t stream = 1) {
   const auto numbers = glia::testing::test_values(s, stream);
@@ -33,6 +33,18 @@ tensor values_with_zeros(const glia::shape& s, double density) {
   return device().from_host(std::span<const float>(numbers), s);
 }
 
+double bytes_of(const glia::tensor& x) {
+  return x ? static_cast<double>(x.size() * glia::bytes_of<float>(x.type())) : 0;
+}
+template <std::size_t N>
+double bytes_of(const std::array<glia::tensor, N>& all) {
+  double sum = 0;
+  for (const glia::tensor& x : all) {
+    sum += bytes_of(x);
+  }
+  return sum;
+}
+
 /// Runs a kernel again and again, and reports its FLOP/s and bytes/s.
 template <glia::kernel K, class... Operands>
 void measure(benchmark::State& state, const K& kernel, const Operands&... operands) {
@@ -42,9 +54,9 @@ void measure(benchmark::State& state, const K& kernel, const Operands&... operan
   const auto runs = static_cast<double>(state.iterations());
   state.counters["FLOP/s"] = benchmark::Counter(kernel.flops(glia::spec_of(operands)...) * runs,
                                                 benchmark::Counter::kIsRate);
-  state.counters["bytes/s"] =
-      benchmark::Counter(glia::bytes_moved<float>(kernel, glia::spec_of(operands)...) * runs,
-                         benchmark::Counter::kIsRate);
+  state.counters["bytes/s"] = benchmark::Counter(
+      (bytes_of(device().run(kernel, operands...)) + ... + bytes_of(operands)) * runs,
+      benchmark::Counter::kIsRate);
 }
 
 void dense(benchmark::State& state) {

@@ -4,8 +4,7 @@
 
 namespace {
 
-template <glia::backend B>
-void run(const report::settings& s, bool depth_first, const B& device) {
+void run(const report::settings& s, bool depth_first, const glia::device& device) {
   auto sets = glia::load_mnist(s.data, glia::gzip_files{});
   sets.train.keep_first(s.images);
   // Where a part of the images is enough for an epoch, so it is for a test.
@@ -27,7 +26,7 @@ int main(int argc, char** argv) try {
   report::add_flags(app, s);
   app.add_option("--depth-first", depth_first);
   CLI11_PARSE(app, argc, argv);
-  on_device(s.where, [&](const auto& device) { run(s, depth_first, device); });
+  run(s, depth_first, make_device(s.where));
 } catch (const glia::error& e) {
   std::cerr << e.what() << '\n';
   return 1;

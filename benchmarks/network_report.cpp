@@ -24,33 +24,31 @@ void print_passes(const report::settings& s, const auto& pass) {
 
 void train_steps(const report::settings& s, const auto& layers, const glia::shape& sample,
                  std::size_t classes) {
-  on_device(s.where, [&](const auto& device) {
-    glia::model net{layers, sample, device, {.seed = s.seed}};
-    glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
-    glia::batch b;
-    b.size = s.batch;
-    b.input_shape = glia::batch_of(s.batch, sample);
-    b.inputs = report::normal_numbers(b.input_shape.size(), s.seed);
-    for (std::size_t i = 0; i < s.batch; ++i) {
-      b.labels.push_back(static_cast<std::int32_t>(i % classes));
+  const glia::device device = make_device(s.where);
+  glia::model net{layers, sample, device, {.seed = s.seed}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
+  glia::batch b;
+  b.size = s.batch;
+  b.input_shape = glia::batch_of(s.batch, sample);
+  b.inputs = report::normal_numbers(b.input_shape.size(), s.seed);
+  for (std::size_t i = 0; i < s.batch; ++i) {
+    b.labels.push_back(static_cast<std::int32_t>(i % classes));
+  }
+  print_passes(s, [&](bool last) {
+    glia::running_scores sums(net.device(), {});
+    trainer.step(b, &sums);
+    if (last) {
+      (void)sums.loss();  // which waits for it
     }
-    print_passes(s, [&](bool last) {
-      glia::running_scores sums(net.device(), {});
-      trainer.step(b, &sums);
-      if (last) {
-        (void)sums.loss();  // which waits for it
-      }
-    });
   });
 }
 
 void compute_features(const report::settings& s, const auto& layers, const glia::shape& sample) {
-  on_device(s.where, [&](const auto& device) {
-    const glia::model net{layers, sample, device, {.seed = s.seed}};
-    const std::vector<float> images = report::normal_numbers(s.batch * sample.size(), s.seed);
-    std::vector<float> features(s.batch * net.output_shape().size());
-    print_passes(s, [&](bool) { net.predict_batch(images, features); });
-  });
+  const glia::device device = make_device(s.where);
+  const glia::model net{layers, sample, device, {.seed = s.seed}};
+  const std::vector<float> images = report::normal_numbers(s.batch * sample.size(), s.seed);
+  std::vector<float> features(s.batch * net.output_shape().size());
+  print_passes(s, [&](bool) { net.predict_batch(images, features); });
 }
 
 template <class Layer>

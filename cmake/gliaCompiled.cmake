@@ -21,7 +21,7 @@ function(glia_compile_for_others target)
   endif()
   if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
     # These call the loops and compute nothing themselves: they run as fast, and compile in three quarters of the time.
-    foreach(name training layers inference passes)
+    foreach(name training layers inference ops passes)
       set_property(SOURCE "${glia_compiled_folder}/${name}.cpp"
                    PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo>:-O1>")
     endforeach()

@@ -73,11 +73,10 @@ inline void add_device_options(CLI::App& app, device_choice& where) {
   app.add_option("--threads", where.threads, "of the cpu; 0: one per core");
 }
 
-/// Calls use(device) with what was chosen.
-template <class Use>
-auto on_device(const device_choice& where, const Use& use) {
+/// The device that was chosen.
+[[nodiscard]] inline glia::device make_device(const device_choice& where) {
   if (!where.name.starts_with(plugin_prefix)) {
-    return use(glia::cpu<>({.threads = where.threads}));
+    return glia::cpu({.threads = where.threads});
   }
 #ifdef GLIA_WITH_DEVICES
   glia::pjrt_options options{.plugin = where.name.substr(std::string(plugin_prefix).size()),
@@ -87,23 +86,10 @@ auto on_device(const device_choice& where, const Use& use) {
   for (const std::string& setting : where.settings) {
     options.settings.push_back(setting_of(setting));
   }
-  return use(glia::pjrt(options));
+  return glia::pjrt(options);
 #else
   throw glia::value_error("--device " + where.name +
                           ": this program was built for CPUs alone; examples/run builds it for "
                           "other devices, and so does CMake with -DGLIA_EXAMPLE_DEVICES=ON");
 #endif
 }
-
-#ifdef GLIA_COMPILED_DEVICES
-// What devices.cpp has compiled.
-namespace glia {
-
-#define GLIA_TEMPLATE extern template
-#define GLIA_B pjrt<float>
-#include <glia/compiled/models.inl>
-#undef GLIA_B
-#undef GLIA_TEMPLATE
-
-}  // namespace glia
-#endif

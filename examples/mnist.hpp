@@ -12,9 +12,10 @@
 #include "mnist_report.hpp"
 #include "program.hpp"
 
-template <class Network, glia::backend B>
+template <class Network>
 void train_mnist(const mnist_settings& s, const Network& network, const glia::image_bytes& train,
-                 const glia::image_bytes& test, const B& device, const run_ranks& ranks) {
+                 const glia::image_bytes& test, const glia::device& device,
+                 const run_ranks& ranks) {
   glia::model net{network, s.sample, device, {.seed = s.seed}};
   std::cout << net.summary() << '\n';
 
@@ -61,8 +62,7 @@ int run_mnist(int argc, char** argv, mnist_settings s, const Network& network) {
     sets.train.keep_first(s.images);
     const auto train = std::move(sets.train).reshaped(s.sample);
     const auto test = std::move(sets.test).reshaped(s.sample);
-    on_device(s.where,
-              [&](const auto& device) { train_mnist(s, network, train, test, device, ranks); });
+    train_mnist(s, network, train, test, make_device(s.where), ranks);
     return 0;
   });
 }

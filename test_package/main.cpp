@@ -36,7 +36,7 @@ int main() {
   const std::vector<float> ones(12, 1);
   const auto a = device.from_host(std::span(ones).first(6), {2, 3});
   const auto b = device.from_host(std::span(ones), {3, 4});
-  const glia::cpu<float>::tensor no_bias;
+  const glia::tensor no_bias;
   std::vector<float> y(8);
   device.to_host(device.run(glia::kernels::dense{}, a, b, no_bias), std::span(y));
   bool good = y == std::vector<float>(8, 3);

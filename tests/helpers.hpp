@@ -18,16 +18,26 @@ namespace kernels = glia::kernels;
 namespace test {
 
 /// The elements of a device tensor.
-template <glia::backend B>
-std::vector<float> values_of(const B& device, const typename B::tensor& t) {
+inline std::vector<float> values_of(const glia::device& device, const glia::tensor& t) {
   std::vector<float> values(t.shape().size());
   device.to_host(t, std::span<float>(values));
   return values;
 }
 
-template <glia::backend B>
-typename B::tensor tensor_of(const B& device, const glia::shape& s, std::vector<float> values) {
+inline glia::tensor tensor_of(const glia::device& device, const glia::shape& s,
+                              std::vector<float> values) {
   return device.from_host(std::span<const float>(values), s);
+}
+
+/// The elements of a tensor of a device in host memory.
+template <class T = float>
+T* data_of(const glia::tensor& x) {
+  return glia::tensor_view<T>(x).data();
+}
+
+/// The backend of a device in host memory.
+inline const glia::host_memory_backend& host_of(const glia::device& device) {
+  return static_cast<const glia::host_memory_backend&>(device.implementation());
 }
 
 /// How many nodes of a graph are kernels of this name.
@@ -38,13 +48,12 @@ inline std::size_t kernel_count(const glia::graph& g, std::string_view name) {
 }
 
 /// All parameters of a model, one behind the other.
-template <class Model>
-auto parameters_of(const Model& net) {
-  using number = typename std::remove_cvref_t<decltype(net.device())>::value_type;
-  std::vector<number> all;
+template <class Number = float, class Model>
+std::vector<Number> parameters_of(const Model& net) {
+  std::vector<Number> all;
   for (const auto& p : net.parameters()) {
-    std::vector<number> values(p.value.shape().size());
-    net.device().to_host(p.value, std::span<number>(values));
+    std::vector<Number> values(p.value.shape().size());
+    net.device().to_host(p.value, std::span<Number>(values));
     all.insert(all.end(), values.begin(), values.end());
   }
   return all;
@@ -92,14 +101,14 @@ std::vector<float> run_layer(const Layer& layer, const glia::shape& batch,
                              glia::run_mode mode = glia::run_mode::inference) {
   const glia::reference<float> device;
   const glia::model_plan plan = glia::plan_model(layer, glia::sample_of(batch));
-  glia::parameter_list<glia::reference<float>> list;
+  glia::parameter_list list;
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
     list.push_back(
         {plan.parameters[i], tensor_of(device, plan.parameters[i].shape, parameters.at(i))});
   }
-  glia::tape<glia::reference<float>> on(device);
+  glia::tape on(device);
   std::vector<glia::gradient_slot> slots;
-  glia::scope<glia::reference<float>> s(on, list, slots, mode, {.seed = 1});
+  glia::scope s(on, list, slots, mode, {.seed = 1});
   const auto y = s.run_model(layer, on.constant(tensor_of(device, batch, std::move(values))));
   return values_of(device, y.value());
 }

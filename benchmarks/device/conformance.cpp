@@ -14,19 +14,14 @@ int main(int argc, char** argv) try {
   app.add_option("--part", part);
   app.add_option("--parts", parts)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
-  on_device(where, [&](const auto& device) {
-    (void)glia::testing::run_conformance(
-        {.part = part,
-         .parts = parts,
-         .report =
-             [](const glia::testing::conformance_result& result) {
-               report::print({{"case", result.name},
-                              {"error", result.error},
-                              {"operands_kept", result.operands_kept},
-                              {"reuse_agrees", result.reuse_agrees}});
-             }},
-        device);
-  });
+  const auto print = [](const glia::testing::conformance_result& result) {
+    report::print({{"case", result.name},
+                   {"error", result.error},
+                   {"operands_kept", result.operands_kept},
+                   {"reuse_agrees", result.reuse_agrees}});
+  };
+  (void)glia::testing::run_conformance(make_device(where),
+                                       {.part = part, .parts = parts, .report = print});
 } catch (const glia::error& e) {
   std::cerr << e.what() << '\n';
   return 1;

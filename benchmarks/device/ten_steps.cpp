@@ -57,32 +57,28 @@ struct settings : report::settings {
 
 void print_steps(const settings& s, const auto& network, const glia::shape& sample,
                  const auto& data) {
-  const auto run = [&](const auto& device) {
-    glia::model net{network, sample, device, {.seed = s.seed}};
-    glia::trainer trainer{net,
-                          glia::softmax_cross_entropy{},
-                          glia::sgd{.learning_rate = 1e-3, .momentum = 0.9},
-                          {.seed = s.seed}};
-    std::vector<double> losses;
-    const auto note_loss = [&](const glia::training& t) { losses.push_back(t.loss()); };
-    const double seconds = report::seconds_of([&] {
-      trainer.fit(data, {.batch_size = data.size() / steps,
-                         .progress = nullptr,
-                         .callbacks = {glia::on_event(glia::event::train_batch_end, note_loss)}});
-    });
-    nlohmann::json parameters;
-    for (const auto& p : net.parameters()) {
-      std::vector<float> values(p.value.shape().size());
-      device.to_host(p.value, std::span<float>(values));
-      parameters[p.spec.name] = excerpt(values);
-    }
-    report::print({{"losses", losses}, {"parameters", parameters}, {"seconds", seconds}});
-  };
-  if (s.in_double) {
-    run(glia::cpu<double>({.threads = s.where.threads}));
-  } else {
-    on_device(s.where, run);
+  const glia::device device = s.in_double
+                                  ? glia::device(glia::cpu<double>({.threads = s.where.threads}))
+                                  : make_device(s.where);
+  glia::model net{network, sample, device, {.seed = s.seed}};
+  glia::trainer trainer{net,
+                        glia::softmax_cross_entropy{},
+                        glia::sgd{.learning_rate = 1e-3, .momentum = 0.9},
+                        {.seed = s.seed}};
+  std::vector<double> losses;
+  const auto note_loss = [&](const glia::training& t) { losses.push_back(t.loss()); };
+  const double seconds = report::seconds_of([&] {
+    trainer.fit(data, {.batch_size = data.size() / steps,
+                       .progress = nullptr,
+                       .callbacks = {glia::on_event(glia::event::train_batch_end, note_loss)}});
+  });
+  nlohmann::json parameters;
+  for (const auto& p : net.parameters()) {
+    std::vector<float> values(p.value.shape().size());
+    device.to_host(p.value, std::span<float>(values));
+    parameters[p.spec.name] = excerpt(values);
   }
+  report::print({{"losses", losses}, {"parameters", parameters}, {"seconds", seconds}});
 }
 
 }  // namespace

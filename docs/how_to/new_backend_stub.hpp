@@ -9,50 +9,55 @@
 namespace my {
 
 /// A backend without kernels of its own.
-template <class T = float>
-class stub {
+class stub_backend : public glia::backend {
  public:
-  using value_type = T;
-
-  // Handles: cheap to copy, empty by default, with shape(), type() and a conversion to bool. On a
-  // device, a counted reference to a buffer, or to a node of a graph that is still being recorded.
-  using tensor = typename glia::reference<T>::tensor;
-
-  std::string_view name() const { return "stub"; }
+  std::string_view name() const override { return "stub"; }
+  // The bytes of the numbers with which the device computes: 4 for float, 8 for double.
+  std::size_t real_bytes() const override { return sizeof(float); }
 
   // --- copies: the only place where host memory and device meet ---
 
-  // Enqueue the transfer. The caller may free `values` after the call, so copy them first.
-  template <class Number>
-  tensor from_host(std::span<const Number> values, const glia::shape& s) const {
+  // Enqueue the transfer. The caller may free `values` after the call, so copy them first. Your
+  // tensors refer to your own buffers: glia::tensor::holding(buffer, {s, glia::element::real}).
+  glia::tensor from_host(std::span<const float> values, const glia::shape& s) const override {
     return host_.from_host(values, s);
   }
-  // The only function that waits for results. All others may return before their work is done.
-  template <class Number>
-  void to_host(const tensor& x, std::span<Number> out) const {
-    host_.to_host(x, out);
+  glia::tensor from_host(std::span<const double> values, const glia::shape& s) const override {
+    return host_.from_host(values, s);
+  }
+  glia::tensor from_host(std::span<const std::int32_t> values,
+                         const glia::shape& s) const override {
+    return host_.from_host(values, s);
+  }
+  // The only functions that wait for results. All others may return before their work is done.
+  void to_host(const glia::tensor& x, std::span<float> to) const override { host_.to_host(x, to); }
+  void to_host(const glia::tensor& x, std::span<double> to) const override { host_.to_host(x, to); }
+  void to_host(const glia::tensor& x, std::span<std::int32_t> to) const override {
+    host_.to_host(x, to);
   }
 
   // --- kernels ---
 
-  // An overload for one kernel. `result_specs` checks the shapes of the operands and returns those
-  // of the results. A kernel may overwrite an operand that arrives as the last handle of its
-  // buffer; std::move passes the operand on as such.
-  tensor run(const glia::kernels::softmax& k, tensor x) const {
-    [[maybe_unused]] const auto [y] = glia::result_specs(k, glia::spec_of(x));
-    return host_.run(k, std::move(x));  // launch your kernel here: one row of y.shape at a time
+  void run(const glia::kernel_call& call) const override {
+    if (const auto* k = call.as<glia::kernels::softmax>()) {
+      run(*k, call);
+    } else {
+      host_.implementation().run(call);  // all kernels that are not written yet
+    }
   }
 
-  // All kernels without an overload.
-  template <glia::kernel K, std::same_as<tensor>... Operands>
-  requires glia::runs<glia::reference<T>, K> glia::results_t<K, tensor> run(const K& k,
-                                                                            Operands... operands)
-  const { return host_.run(k, std::move(operands)...); }
-
  private:
-  glia::reference<T> host_;
+  // One kernel. `result_specs` checks the shapes of the operands and returns those of the results.
+  // A kernel may overwrite an operand whose handle is the last one.
+  void run(const glia::kernels::softmax& k, const glia::kernel_call& call) const {
+    [[maybe_unused]] const auto [y] = glia::result_specs(k, glia::spec_of(call.operands[0]));
+    host_.implementation().run(call);  // launch your kernel here: one row of y.shape at a time
+  }
+
+  glia::reference<float> host_;
 };
 
-static_assert(glia::backend<stub<float>>);
+/// The device: a handle to the backend.
+inline glia::device stub() { return glia::device(std::make_shared<const stub_backend>()); }
 
 }  // namespace my

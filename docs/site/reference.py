@@ -186,12 +186,16 @@ def markdown(lines):
     return re.sub(r"(?:^|(?<=[.)] )|(?<=\n))(Throws )", r"\n\n**Errors.** \1", text, count=1)
 
 
+# The headers in backends/ whose names are public.
+BACKENDS = {"backend.hpp", "compilations.hpp", "cost.hpp", "cpu.hpp", "device.hpp", "reference.hpp"}
+
+
 def index():
     """All declarations by their full names."""
     found = {}
     for header in sorted(INCLUDE.rglob("*.hpp")):
         relative = header.relative_to(INCLUDE / "glia").parts
-        if relative[0] in ("compiled", "backends") and header.name not in ("cpu.hpp", "reference.hpp", "backend.hpp", "cost.hpp"):
+        if relative[0] in ("compiled", "backends") and header.name not in BACKENDS:
             continue
         for one in declarations(header):
             if one.name in found:

@@ -110,8 +110,7 @@ void conclude(const settings& s, const Model& net, const glia::dataset_view& jud
             << "; results are in " << s.output.string() << '\n';
 }
 
-template <class Device>
-int train_xception(const settings& s, const Device& device, const run_ranks& ranks) {
+int train_xception(const settings& s, const glia::device& device, const run_ranks& ranks) {
   constexpr std::size_t photos_in_step = 128;
   const auto start = std::chrono::steady_clock::now();
   const glia::interrupt_guard interrupt;
@@ -159,8 +158,7 @@ int train_xception(const settings& s, const Device& device, const run_ranks& ran
   return 0;
 }
 
-template <class Device>
-int train(const settings& s, const Device& device, const run_ranks& ranks) {
+int train(const settings& s, const glia::device& device, const run_ranks& ranks) {
   const auto start = std::chrono::steady_clock::now();
   const glia::interrupt_guard interrupt;
   std::filesystem::create_directories(s.output);
@@ -249,8 +247,7 @@ int judge(const settings& s, const Model& net, const std::vector<std::string>& c
   return failures;
 }
 
-template <class Device>
-int predict(const settings& s, const Device& device) {
+int predict(const settings& s, const glia::device& device) {
   const std::vector<std::string> classes = read_labels(s.output / "labels.txt");
   const glia::shape sample{s.extent, s.extent, 3};
   if (s.is_xception()) {
@@ -315,11 +312,10 @@ int run(int argc, char** argv) {
     require_downloads(s.data, s.is_xception() ? s.data : s.weights, s.classes);
   }
   return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
-    return on_device(s.where, [&](const auto& device) {
-      return !s.predict.empty() ? predict(s, device)
-             : s.is_xception()  ? train_xception(s, device, ranks)
-                                : train(s, device, ranks);
-    });
+    const glia::device device = make_device(s.where);
+    return !s.predict.empty() ? predict(s, device)
+           : s.is_xception()  ? train_xception(s, device, ranks)
+                              : train(s, device, ranks);
   });
 }
 

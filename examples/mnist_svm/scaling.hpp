@@ -66,14 +66,12 @@ inline void measure_one(const settings& s) {
     const digit_svm trained(data, split.train, gamma_of(s.gammas.front(), data, split.train));
     report([&] { return trained.accuracy(data, split.held_out); });
   } else {
-    on_device(s.where, [&](const auto& device) {
-      glia::model net{perceptron(), {data.width}, device, {.seed = s.seed}};
-      const glia::softmax_cross_entropy loss;
-      glia::trainer trainer{net, loss, glia::adam{1e-3}, {.seed = s.seed}};
-      trainer.fit(rows_of(data, split.train),
-                  {.epochs = s.epochs, .batch_size = 100, .progress = nullptr});
-      report([&] { return glia::evaluate(net, rows_of(data, split.held_out), loss)["accuracy"]; });
-    });
+    glia::model net{perceptron(), {data.width}, make_device(s.where), {.seed = s.seed}};
+    const glia::softmax_cross_entropy loss;
+    glia::trainer trainer{net, loss, glia::adam{1e-3}, {.seed = s.seed}};
+    trainer.fit(rows_of(data, split.train),
+                {.epochs = s.epochs, .batch_size = 100, .progress = nullptr});
+    report([&] { return glia::evaluate(net, rows_of(data, split.held_out), loss)["accuracy"]; });
   }
 }
 

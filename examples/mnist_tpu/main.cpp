@@ -43,9 +43,9 @@ void put_mnist_into(const std::filesystem::path& folder) {
   }
 }
 
-template <class Network, class Optimizer, class Device>
-void train(const settings& s, const Network& network, const Optimizer& update, const Device& device,
-           const run_ranks& ranks) {
+template <class Network, class Optimizer>
+void train(const settings& s, const Network& network, const Optimizer& update,
+           const glia::device& device, const run_ranks& ranks) {
   auto [train, test] = glia::load_mnist(s.data, glia::gzip_files{});
   train.keep_first(s.images);
   glia::model net{network, {28, 28, 1}, device, {.seed = s.seed}};
@@ -69,17 +69,20 @@ void train(const settings& s, const Network& network, const Optimizer& update, c
             << " images/s; checkpoints, logs and the model are in " << s.output.string() << '\n';
 }
 
-template <class Device>
-void train_on(const settings& s, const Device& device, const run_ranks& ranks) {
-  if constexpr (requires { device.platform(); }) {
+void train_on(const settings& s, const glia::device& device, const run_ranks& ranks) {
+#ifdef GLIA_WITH_DEVICES
+  if (const auto* const found =
+          dynamic_cast<const glia::pjrt_backend<float>*>(&device.implementation())) {
     glia::require<glia::value_error>(
-        s.strategy != "tpu" || device.platform() == "tpu",
-        "--distribution_strategy tpu needs a TPU, the plugin has found ", device.device_count(),
-        " of ", device.kind(), "; ask for mirrored or one_device");
-    const bool one = device.device_count() == 1;
-    std::cout << "on " << device.device_count() << (one ? " device: " : " devices: ")
-              << device.kind() << " (" << device.platform() << ")\n";
-  } else {
+        s.strategy != "tpu" || found->platform() == "tpu",
+        "--distribution_strategy tpu needs a TPU, the plugin has found ", found->device_count(),
+        " of ", found->kind(), "; ask for mirrored or one_device");
+    const bool one = found->device_count() == 1;
+    std::cout << "on " << found->device_count() << (one ? " device: " : " devices: ")
+              << found->kind() << " (" << found->platform() << ")\n";
+  }
+#endif
+  if (device.name() != "pjrt") {
     glia::require<glia::value_error>(
         s.strategy != "tpu",
         "--distribution_strategy tpu needs a TPU: --device pjrt: and the path of libtpu.so");
@@ -119,7 +122,7 @@ int run(int argc, char** argv) {
   }
   s.where.devices = s.strategy == "one_device" ? 1 : 0;
   return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
-    on_device(s.where, [&](const auto& device) { train_on(s, device, ranks); });
+    train_on(s, make_device(s.where), ranks);
     return 0;
   });
 }

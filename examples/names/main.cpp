@@ -26,8 +26,7 @@ struct settings {
   rank_choice ranks;
 };
 
-template <class B>
-void learn_and_write(const settings& s, const names_text& text, const B& device,
+void learn_and_write(const settings& s, const names_text& text, const glia::device& device,
                      const run_ranks& ranks) {
   const glia::sequential network{
       glia::embedding{.input_dim = text.symbols(), .output_dim = 24},
@@ -71,7 +70,7 @@ int run(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
     const names_text text(s.names);
-    on_device(s.where, [&](const auto& device) { learn_and_write(s, text, device, ranks); });
+    learn_and_write(s, text, make_device(s.where), ranks);
     return 0;
   });
 }

@@ -37,7 +37,6 @@ struct settings {
   std::size_t batch = 1, top = 3, threads = 0;
 };
 
-using cpu_device = glia::cpu<float>;
 using clock_type = std::chrono::steady_clock;
 
 double milliseconds_since(clock_type::time_point start) {
@@ -48,7 +47,7 @@ double milliseconds_since(clock_type::time_point start) {
 class network {
  public:
   network(const std::filesystem::path& path, const settings& s)
-      : file_(open(path, s)), net_(file_, cpu_device({.threads = s.threads})), batch_(s.batch) {}
+      : file_(open(path, s)), net_(file_, glia::cpu({.threads = s.threads})), batch_(s.batch) {}
 
   [[nodiscard]] const auto& model() const { return net_; }
   [[nodiscard]] const glia::onnx_model& file() const { return file_; }
@@ -82,7 +81,7 @@ class network {
     }
     return as_it_is;
   }
-  const glia::prepared<cpu_device>& prepared_for(std::size_t rows) {
+  const glia::prepared& prepared_for(std::size_t rows) {
     auto& one = rows == batch_ ? whole_ : rest_;
     if (!one || (rows != batch_ && rows != rest_rows_)) {
       one = net_.prepare({.batch_size = rows});
@@ -92,9 +91,9 @@ class network {
   }
 
   glia::onnx_model file_;
-  glia::model<glia::onnx_model, cpu_device> net_;
+  glia::model<glia::onnx_model> net_;
   std::size_t batch_, rest_rows_ = 0;
-  std::optional<glia::prepared<cpu_device>> whole_, rest_;
+  std::optional<glia::prepared> whole_, rest_;
 };
 
 glia::model_info info_of(const network& net, const settings& s) {

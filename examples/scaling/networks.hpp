@@ -24,7 +24,7 @@ struct image_flops {
 /// Runs a training step on the backend that counts in place of computing.
 inline image_flops count_flops(const std::string& model, std::size_t batch_size) {
   return with_network(model, [&](const auto& network, const glia::shape& sample) {
-    const glia::cost<float> device;
+    const glia::cost device;
     glia::model net{network, sample, device};
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{1e-3}};
     const double before = device.totals().flops;

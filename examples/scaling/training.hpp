@@ -13,8 +13,7 @@
 #include "settings.hpp"
 
 /// Trains for an epoch and predicts, once all is warm, and prints what that took.
-template <class Device>
-void measure_on(const settings& s, const Device& device) {
+inline void measure_on(const settings& s, const glia::device& device) {
   with_network(s.model, [&](const auto& network, const glia::shape& sample) {
     const glia::image_bytes data = read_images(s.output / "images.bin", sample, s.images);
     std::vector<std::uint32_t> first(std::min(s.images, 4 * s.batch_size));
@@ -44,6 +43,4 @@ void measure_on(const settings& s, const Device& device) {
   });
 }
 
-inline void measure_here(const settings& s) {
-  on_device(s.where, [&](const auto& device) { measure_on(s, device); });
-}
+inline void measure_here(const settings& s) { measure_on(s, make_device(s.where)); }

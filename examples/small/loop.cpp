@@ -17,10 +17,10 @@ int main() {
   const glia::softmax_cross_entropy loss_of;
 
   for (std::uint32_t step = 0; step <= 200; ++step) {
-    glia::tape<B> tape(device);              // records what is computed
+    glia::tape tape(device);                 // records what is computed
     std::vector<glia::gradient_slot> slots;  // where gradients are collected
     const auto y = net.forward(tape.constant(x), slots, glia::run_mode::training, {.step = step});
-    const auto loss = glia::ops::mean(loss_of(y, glia::targets<B>{.labels = t}));
+    const auto loss = glia::ops::mean(loss_of(y, glia::targets{.labels = t}));
     tape.backward(loss);
     adam.update(tape, slots);
 

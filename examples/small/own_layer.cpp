@@ -8,8 +8,7 @@
 struct prelu {
   static constexpr std::string_view type_name = "prelu";
 
-  template <glia::backend B>
-  glia::variable<B> operator()(glia::scope<B>& s, const glia::variable<B>& x) const {
+  glia::variable operator()(glia::scope& s, const glia::variable& x) const {
     const auto slope = s.parameter("slope", {x.shape().back()}, glia::constant(0.25));
     return glia::ops::relu(x) - slope * glia::ops::relu(-x);
   }

@@ -142,8 +142,8 @@ int train_and_report(const clip_settings& s, Model& net, const Train& train, con
   return 0;
 }
 
-template <class Device>
-int train_on_clips(const clip_settings& s, const Device& device, const run_ranks& ranks) {
+inline int train_on_clips(const clip_settings& s, const glia::device& device,
+                          const run_ranks& ranks) {
   const split_clips clips = clips_of(s);
   const std::size_t classes = clips.classes.size();
   std::cout << clips.train.size() << " clips to train with, " << clips.test.size()

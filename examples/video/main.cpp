@@ -49,9 +49,8 @@ struct settings {
   return {clips.frames, glia::rows_of({{"frames", rows}, {"order", rows}})};
 }
 
-template <class B>
 [[nodiscard]] glia::confusion_matrix train_and_judge(const settings& s, const split_features& clips,
-                                                     std::uint64_t seed, const B& device,
+                                                     std::uint64_t seed, const glia::device& device,
                                                      const run_ranks& ranks) {
   const std::size_t classes = clips.classes.size();
   const glia::target_arrays train = data_of(clips.train, classes);
@@ -84,13 +83,12 @@ void train_on_features(const settings& s, const run_ranks& ranks) {
   std::cout << clips.train.size() << " clips to train with, " << clips.test.size()
             << " to judge by, of " << clips.classes.size() << " classes\n\n";
   std::vector<double> accuracies;
-  on_device(s.where, [&](const auto& device) {
-    for (std::uint64_t seed = s.seed; seed < s.seed + s.seeds; ++seed) {
-      const glia::confusion_matrix confusion = train_and_judge(s, clips, seed, device, ranks);
-      std::cout << '\n' << confusion.table(clips.classes) << '\n';
-      accuracies.push_back(confusion.accuracy());
-    }
-  });
+  const glia::device device = make_device(s.where);
+  for (std::uint64_t seed = s.seed; seed < s.seed + s.seeds; ++seed) {
+    const glia::confusion_matrix confusion = train_and_judge(s, clips, seed, device, ranks);
+    std::cout << '\n' << confusion.table(clips.classes) << '\n';
+    accuracies.push_back(confusion.accuracy());
+  }
   std::cout << "accuracy of both views together" << std::fixed << std::setprecision(2);
   for (std::size_t i = 0; i < accuracies.size(); ++i) {
     std::cout << (i == 0 ? ": " : ", ") << 100 * accuracies[i] << " % (seed " << s.seed + i << ')';
@@ -147,8 +145,7 @@ int run(int argc, char** argv) {
     c.seed = s.seed;
     return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
       c.threads = s.where.threads;
-      return on_device(s.where,
-                       [&](const auto& device) { return train_on_clips(c, device, ranks); });
+      return train_on_clips(c, make_device(s.where), ranks);
     });
   }
   glia::require<glia::value_error>(s.demo || !s.features.empty(),

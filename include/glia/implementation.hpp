@@ -12,6 +12,7 @@
 #error "glia/implementation.hpp: compile all files of the program with -DGLIA_COMPILED"
 #endif
 
+#include "glia/compiled/devices.cpp"
 #include "glia/compiled/inference.cpp"
 #include "glia/compiled/layers.cpp"
 #include "glia/compiled/loops_convolution_double.cpp"
@@ -19,5 +20,6 @@
 #include "glia/compiled/loops_elementwise_double.cpp"
 #include "glia/compiled/loops_elementwise_float.cpp"
 #include "glia/compiled/loops_products.cpp"
+#include "glia/compiled/ops.cpp"
 #include "glia/compiled/passes.cpp"
 #include "glia/compiled/training.cpp"

@@ -101,8 +101,8 @@ class report {
   void settings(const trainer_options& how) { settings({{"seed", std::to_string(how.seed)}}); }
 
   /// Adds a section about a model, with a table of its layers.
-  template <layer Description, backend B>
-  void add(const model<Description, B>& net) {
+  template <layer Description>
+  void add(const model<Description>& net) {
     add(net.plan(), net.sample_shape());
   }
   /// Adds a section about a model, from its plan and the shape of a sample.
@@ -150,8 +150,8 @@ class report {
 
   /// Adds the misclassified samples with the highest loss. If the samples are images, the section
   /// shows them. Throws the errors of `predict` and `worst_mistakes`.
-  template <layer Description, backend B, labeled_dataset D>
-  void mistakes(const model<Description, B>& net, const D& data,
+  template <layer Description, labeled_dataset D>
+  void mistakes(const model<Description>& net, const D& data,
                 const mistakes_options& options = {}) {
     mistakes(predict(net, data), data, options, net.plan().gives);
   }

@@ -78,7 +78,7 @@ TEST_CASE("a training step allocates nothing from the system once the first epoc
                           glia::softmax_cross_entropy{.label_smoothing = 0.1},
                           optimizer,
                           {.gradient_transforms = gradients}};
-    glia::running_scores<glia::cpu<float>> sums(net.device(), {glia::accuracy()});
+    glia::running_scores sums(net.device(), {glia::accuracy()});
     glia::batch full;
     glia::batch last;
     for (auto [b, size] : {std::pair{&full, std::size_t{100}}, std::pair{&last, std::size_t{37}}}) {

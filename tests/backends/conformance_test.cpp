@@ -9,19 +9,22 @@ using test::require_conformance;
 
 TEST_CASE("the reference in float, the cpu in both and its lanes conform") {
   const glia::cpu<float> device;
-  require_conformance(glia::reference<float>(), device, device.lane(3), glia::cpu<double>());
+  const auto& own = static_cast<const glia::cpu_backend<float>&>(device.implementation());
+  const glia::device lane(
+      std::shared_ptr<const glia::backend>(own.shared_from_this(), &own.lane(3)));
+  require_conformance({glia::reference<float>(), device, lane, glia::cpu<double>()});
 }
 TEST_CASE("cpu conforms in float on three threads at every instruction set that is here") {
   for (const auto level : {glia::cpu_loops::isa::baseline, glia::cpu_loops::isa::avx2}) {
     if (level < glia::cpu_loops::best_isa()) {
       INFO("instruction set " << static_cast<int>(level));
-      require_conformance(glia::cpu<float>({.threads = 3, .isa = level}));
+      require_conformance({glia::cpu<float>({.threads = 3, .isa = level})});
     }
   }
 }
 
 TEST_CASE("convolutions refuse an empty batch") {
-  using tensor = glia::cpu<float>::tensor;
+  using tensor = glia::tensor;
   const glia::cpu<float> device;
   const auto none = device.run(kernels::full{{0, 5, 5, 1}, 0});
   const auto kernel = device.run(kernels::full{{2, 2, 1, 3}, 0});
@@ -45,7 +48,7 @@ TEST_CASE("a fused pooling that would need more than a byte is refused") {
     return test::message_of<glia::value_error>([&] {
       (void)device.run(kernels::conv2d_max_pool2d{{glia::window2d{}, 1, pool}, map},
                        device.run(kernels::full{{1, 6, 6, 1}, 0}),
-                       device.run(kernels::full{{1, 1, 1, 2}, 0}), glia::cpu<float>::tensor{});
+                       device.run(kernels::full{{1, 1, 1, 2}, 0}), glia::tensor{});
     });
   };
   CHECK(test::contains(refused(glia::tanh.map, {2, 2, 2, 2}), "got tanh"));
@@ -56,7 +59,7 @@ TEST_CASE("a fused pooling that would need more than a byte is refused") {
 TEST_CASE("the cpu backend gives the same bits for any number of threads") {
   const auto run = [](std::size_t threads) {
     const glia::cpu<float> device({.threads = threads});
-    glia::testing::detail::bench<glia::cpu<float>> b(device, false);
+    glia::testing::detail::bench b(device, false);
     b.out(device.run(kernels::matmul{glia::transpose::none}, b.in({100, 784}, 1),
                      b.in({784, 400}, 2)));
     b.out(device.run(kernels::matmul{glia::transpose::first}, b.sparse({784, 100}, 3),
@@ -74,8 +77,8 @@ TEST_CASE("the cpu backend gives the same bits for any number of threads") {
       const auto x = b.in({37, 9, 8, channels}, 7);
       const auto w = b.in({3, 3, channels, 5}, 8);
       const glia::convolution_pooling how{window, 1, {2, 2, 2, 2}};
-      const auto [y, position] = device.run(kernels::conv2d_max_pool2d{how, glia::relu.map}, x, w,
-                                            glia::cpu<float>::tensor{});
+      const auto [y, position] =
+          device.run(kernels::conv2d_max_pool2d{how, glia::relu.map}, x, w, glia::tensor{});
       b.out(y);
       b.out(device.run(kernels::conv2d_max_pool2d_gradient{how}, b.in({37, 4, 4, 5}, 9), x, w,
                        position)[1]);

@@ -54,7 +54,7 @@ void for_each_reduction(content of, std::size_t n, const Visit& visit) {
   constexpr T product = glia::product_error<T>;
   // All of these devices are in host memory, and numbers are copied there once.
   const glia::reference<T> home;
-  std::vector<std::tuple<const std::vector<T>*, shape, glia::host_tensor<T>>> known;
+  std::vector<std::tuple<const std::vector<T>*, shape, glia::tensor>> known;
   const auto put = [&](const auto&, const std::vector<T>& all, const shape& s) {
     for (const auto& [numbers_of, shape_of, tensor] : known) {
       if (numbers_of == &all && shape_of == s) {
@@ -233,8 +233,7 @@ void for_each_reduction(content of, std::size_t n, const Visit& visit) {
             const glia::window2d two{.height = 2, .width = 2};
             return std::pair(
                 device.run(kernels::conv2d{.window = two}, put(device, some, {1, 2, 2, depth}),
-                           put(device, some, {2, 2, depth, 1}),
-                           typename std::remove_cvref_t<decltype(device)>::tensor{}),
+                           put(device, some, {2, 2, depth, 1}), glia::tensor{}),
                 std::size_t{0});
           });
     std::vector<T> twice = one;

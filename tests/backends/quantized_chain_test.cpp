@@ -59,13 +59,12 @@ std::vector<float> scales_of(const link& l, std::size_t channels) {
 }
 
 /// Link i's weights, their scales and its bias, on a device.
-template <class B>
 struct link_numbers {
-  typename B::tensor weights;
-  typename B::tensor scales;
-  typename B::tensor bias;
+  glia::tensor weights;
+  glia::tensor scales;
+  glia::tensor bias;
 
-  link_numbers(const B& device, std::size_t i, const link& l, std::size_t channels) {
+  link_numbers(const glia::device& device, std::size_t i, const link& l, std::size_t channels) {
     const shape w = weights_of(l, channels);
     const std::vector<float> by = scales_of(l, channels);
     const auto stream = static_cast<std::uint32_t>(10 * i);
@@ -77,13 +76,12 @@ struct link_numbers {
 };
 
 /// What the links give one after the other.
-template <class B>
-std::vector<float> one_by_one(const B& device, const chain_case& c) {
+std::vector<float> one_by_one(const glia::device& device, const chain_case& c) {
   auto y = test::tensor_of(device, c.x, multiples(c.x, 1, byte_scale / 4, 3));
   std::size_t channels = c.x.back();
   for (std::size_t i = 0; i < c.links.size(); ++i) {
     const link& l = c.links[i];
-    const link_numbers<B> own(device, i, l, channels);
+    const link_numbers own(device, i, l, channels);
     y = device.run(kernels::fake_quantize{l.input}, y, test::tensor_of(device, {1}, {byte_scale}));
     y = device.run(product_of(l, channels), y,
                    device.run(kernels::fake_quantize{glia::signed_bytes}, own.weights, own.scales),
@@ -100,15 +98,15 @@ std::vector<float> one_by_one(const B& device, const chain_case& c) {
   return test::values_of(device, y);
 }
 
-std::vector<float> as_chain(const glia::cpu<float>& device, const chain_case& c) {
-  using tensor = glia::cpu<float>::tensor;
+std::vector<float> as_chain(const glia::device& device, const chain_case& c) {
+  using tensor = glia::tensor;
   kernels::quantized_chain chain{c.links.size(), {}, pooled};
   std::array<tensor, glia::max_chain> packed;
   const tensor by = test::tensor_of(device, {1}, {byte_scale});
   std::size_t channels = c.x.back();
   for (std::size_t i = 0; i < c.links.size(); ++i) {
     const link& l = c.links[i];
-    const link_numbers<glia::cpu<float>> own(device, i, l, channels);
+    const link_numbers own(device, i, l, channels);
     const bool preserves_output_kind = i + 1 < c.links.size();
     const bool to_bytes = preserves_output_kind || !(l.pool == window2d{});
     chain.links[i] = {product_of(l, channels), own.weights.shape(), glia::signed_bytes,
@@ -212,9 +210,9 @@ TEST_CASE("inputs beyond the bytes, or that are no numbers, become the last ones
     const glia::cpu<float> device({.isa = level});
     const glia::quantized_link l{{}, {1, 1, 1, 1}, glia::signed_bytes, {0, 0, 255}};
     const auto one = [&](float value) { return test::tensor_of(device, {1}, {value}); };
-    const auto packed = device.run(
-        kernels::pack_quantized{l, true, false, {}}, test::tensor_of(device, {1, 1, 1, 1}, {1}),
-        one(1), glia::cpu<float>::tensor{}, one(0.01F), glia::cpu<float>::tensor{});
+    const auto packed = device.run(kernels::pack_quantized{l, true, false, {}},
+                                   test::tensor_of(device, {1, 1, 1, 1}, {1}), one(1),
+                                   glia::tensor{}, one(0.01F), glia::tensor{});
     // As many times over as fill the widest registers.
     std::vector<float> many;
     for (int i = 0; i < 9; ++i) {
@@ -223,8 +221,7 @@ TEST_CASE("inputs beyond the bytes, or that are no numbers, become the last ones
     const auto y = test::values_of(
         device, device.run(kernels::quantized_chain{1, {l}},
                            test::tensor_of(device, {1, many.size(), 1, 1}, many), one(0.01F),
-                           glia::cpu<float>::tensor{}, packed, glia::cpu<float>::tensor{},
-                           glia::cpu<float>::tensor{}, glia::cpu<float>::tensor{}));
+                           glia::tensor{}, packed, glia::tensor{}, glia::tensor{}, glia::tensor{}));
     for (std::size_t i = 0; i < y.size(); ++i) {
       INFO(i);
       CHECK(y[i] == Approx(expected[i % x.size()]).margin(1e-6));

@@ -85,7 +85,7 @@ TEST_CASE("a sample's steps do not depend on the samples beside it") {
                   [&] { return static_cast<float>(random.normal()); });
     return tensor_of(device, s, values);
   };
-  const glia::host_tensor<float> none;
+  const glia::tensor none;
   const auto w = drawn({8, 24});
   const auto x = drawn({9, 5, 24});
   const auto dy = drawn({9, 5, 8});
@@ -96,10 +96,10 @@ TEST_CASE("a sample's steps do not depend on the samples beside it") {
   for (const std::size_t first : {0U, 4U, 7U}) {
     const std::size_t count = first == 7 ? 2 : 3;
     const auto [some, some_kept] =
-        device.run(forward, device.copy(x.rows(first, count)), w, none, none, none);
+        device.run(forward, test::host_of(device).copy(x.rows(first, count)), w, none, none, none);
     CHECK(values_of(device, some) == values_of(device, states.rows(first, count)));
-    const auto gradients =
-        device.run(back, device.copy(dy.rows(first, count)), some, some_kept, w, none, none);
+    const auto gradients = device.run(back, test::host_of(device).copy(dy.rows(first, count)), some,
+                                      some_kept, w, none, none);
     CHECK(values_of(device, gradients[0]) == values_of(device, dx.rows(first, count)));
     CHECK(values_of(device, gradients[1]) == values_of(device, dproducts.rows(first, count)));
   }
@@ -107,7 +107,7 @@ TEST_CASE("a sample's steps do not depend on the samples beside it") {
 
 TEST_CASE("the kernel of recurrent layers says what it does not take") {
   const glia::cpu<float> device;
-  const glia::host_tensor<float> none;
+  const glia::tensor none;
   const auto full = [&](const glia::shape& s) { return device.run(kernels::full{s, 1}); };
   const kernels::recurrence lstm{glia::recurrent_cell::lstm};
   CHECK(message_of<glia::shape_error>([&] {

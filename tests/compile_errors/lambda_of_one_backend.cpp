@@ -3,5 +3,4 @@
 #include <glia/models/model.hpp>
 #include <glia/ops/ops.hpp>
 
-glia::model net{glia::lambda{"double", [](glia::variable<glia::cpu<float>> x) { return x * 2.0; }},
-                {2}};
+glia::model net{glia::lambda{"double", [](glia::variable x) { return x * 2.0; }}, {2}};

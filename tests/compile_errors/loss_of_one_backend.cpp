@@ -7,9 +7,6 @@
 
 void train(const glia::target_arrays& data) {
   glia::model net{glia::dense{1}, {1}};
-  glia::trainer trainer{
-      net,
-      [](glia::variable<glia::cpu<float>> y, const glia::targets<glia::cpu<float>>&) { return y; },
-      glia::sgd{}};
+  glia::trainer trainer{net, [](glia::variable y, const glia::targets&) { return y; }, glia::sgd{}};
   trainer.fit(data, {.epochs = 3});
 }

@@ -1,4 +1,5 @@
 #include <glia/glia.hpp>
+#include <glia/training/feed.hpp>
 
 #include "catch.hpp"
 #include "helpers.hpp"

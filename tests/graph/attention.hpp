@@ -12,10 +12,9 @@ namespace test {
 /// positions; what comes out is joined to what went in, and to a vector that is learned for
 /// whichever of the first features is largest.
 struct attention {
-  template <glia::backend D>
-  glia::variable<D> operator()(glia::scope<D>& s, glia::variable<D> x) const {
+  glia::variable operator()(glia::scope& s, glia::variable x) const {
     namespace ops = glia::ops;
-    const D& device = x.device();
+    const glia::device& device = x.device();
     const std::size_t n = x.shape()[0];
     const std::size_t width = x.shape()[1] / 12;
     const auto first = ops::slice(x, {.axis = 1, .extent = 6});

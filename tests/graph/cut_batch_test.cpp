@@ -48,7 +48,7 @@ glia::graph cut(glia::graph g, std::size_t rows, std::size_t most_samples) {
 template <class Description>
 test::pass_results run(const Description& layers, std::size_t threads, bool in_stretches) {
   glia::model net{layers, {12}, B({.threads = threads}), {.seed = 3}};
-  const test::recorded_pass<B> pass(net, 37, {.fuse = true, .cut = in_stretches, .always = true});
+  const test::recorded_pass pass(net, 37, {.fuse = true, .cut = in_stretches, .always = true});
   CHECK(pass.calls().stretches().empty() != in_stretches);
   return pass(net, glia::testing::test_values({37, 12}, 1), {.seed = 7, .step = 2});
 }
@@ -100,7 +100,7 @@ TEST_CASE("a cut batch gives the same numbers, and the same bits on 1, 2, 3 thre
 TEST_CASE("attention treats samples on their own") {
   const glia::model net{
       glia::sequential{glia::dense{48}, test::attention{}, glia::dense{3}}, {12}, B()};
-  const test::recorded_pass<B> pass(net, 37, {.fuse = false, .cut = true, .always = true});
+  const test::recorded_pass pass(net, 37, {.fuse = false, .cut = true, .always = true});
   std::string all;
   for (const std::string& line : stretches_of(pass.calls())) {
     all += line + ' ';
@@ -130,7 +130,7 @@ TEST_CASE("large batches of images run in pieces as large as a cache, small ones
 
 TEST_CASE("batch normalization in training ends a stretch") {
   glia::model net{lane_description(), {12}, B({.threads = 1})};
-  const test::recorded_pass<B> pass(net, 37, {.always = true});
+  const test::recorded_pass pass(net, 37, {.always = true});
   std::size_t convolutions = 0;
   for (const std::string& kernels : stretches_of(pass.calls())) {
     CHECK_FALSE(test::contains(kernels, "normalize"));
@@ -143,7 +143,7 @@ TEST_CASE("a product whose weights are larger than a piece stays whole") {
   const glia::recorder rec;
   const auto x = rec.input("x", glia::real_of({1024, 64}));
   const auto w = rec.input("w", glia::real_of({64, 4096}));
-  auto y = rec.run(kernels::dense{}, x, w, glia::recorder::tensor{});
+  auto y = rec.run(kernels::dense{}, x, w, glia::tensor{});
   for (int i = 0; i < 3; ++i) {
     y = rec.run(kernels::unary{glia::gelu.map}, y);
   }
@@ -157,9 +157,9 @@ TEST_CASE("what depends on a stretch from outside comes behind it, all else befo
   const glia::recorder rec;
   const auto x = rec.input("x", glia::real_of({32, 4, 4, 2}));
   const auto w = rec.input("w", glia::real_of({1, 1, 2, 2}));
-  const auto one = rec.run(kernels::conv2d{{1, 1}}, x, w, glia::recorder::tensor{});
+  const auto one = rec.run(kernels::conv2d{{1, 1}}, x, w, glia::tensor{});
   const auto total = rec.run(kernels::sum_to{{}}, w);  // of no stretch
-  const auto two = rec.run(kernels::conv2d{{1, 1}}, one, w, glia::recorder::tensor{});
+  const auto two = rec.run(kernels::conv2d{{1, 1}}, one, w, glia::tensor{});
   const auto mean = rec.run(kernels::normalize{glia::normalization::batch, 1e-3}, two,
                             rec.run(kernels::full{{2}, 1}), rec.run(kernels::full{{2}, 0}))[0];
   const auto three = rec.run(kernels::unary{glia::relu.map}, two);
@@ -183,7 +183,7 @@ TEST_CASE("sums over the samples are summed lane by lane") {
   rec.output("y", y);
   const glia::graph g = cut(rec.recorded(), 40, 2);
   REQUIRE(stretches_of(g) == std::vector<std::string>{"unary sum_to"});
-  const glia::program<B> run(g, device);
+  const glia::program run(g, device);
   std::vector<float> values(120);
   std::vector<double> expected(3, 0);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -191,8 +191,8 @@ TEST_CASE("sums over the samples are summed lane by lane") {
     expected[i % 3] += static_cast<double>(i % 7 * (i % 7));
   }
   auto in = test::tensor_of(device, {40, 3}, values);
-  B::tensor* const inputs[] = {&in};
-  std::vector<B::tensor> out(2);
+  glia::tensor* const inputs[] = {&in};
+  std::vector<glia::tensor> out(2);
   run.run(inputs, out);
   CHECK(test::distance(test::values_of(device, out[0]), expected) == 0);
   CHECK(test::values_of(device, out[1])[119] == values[119] * values[119]);
@@ -207,11 +207,11 @@ TEST_CASE("dropout in a stretch draws each sample's own numbers") {
   rec.output("z", rec.run(kernels::unary{{glia::unary_function::affine, 1, 0.5}}, y));
   const auto words = glia::step_key{.seed = 5, .step = 3}.to_words();
   const auto result = [&](const glia::graph& g) {
-    const glia::program<B> run(g, device);
+    const glia::program run(g, device);
     auto in = device.run(kernels::full{{50, 6}, 1});
     auto random = device.from_host(std::span<const std::int32_t>(words), {words.size()});
-    B::tensor* const inputs[] = {&in, &random};
-    std::vector<B::tensor> out(1);
+    glia::tensor* const inputs[] = {&in, &random};
+    std::vector<glia::tensor> out(1);
     run.run(inputs, out);
     return test::values_of(device, out[0]);
   };

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "catch.hpp"
+#include "forwarding_backend.hpp"
 #include "helpers.hpp"
 #include "tolerances.hpp"
 
@@ -12,24 +13,23 @@ using glia::conv2d;
 using glia::relu6;
 using glia::sequential;
 
-/// The cpu backend, which writes down how many convolutions each of its chains takes. It has no
-/// lanes: whole batches come to it.
-class spy : public glia::cpu<float> {
+/// The cpu backend, which writes down how many convolutions each of its chains takes. Whole batches
+/// come to it, and kernels one by one.
+class spy : public test::forwarding_backend {
  public:
-  template <glia::kernel K, std::same_as<tensor>... Tensors>
-  requires glia::runs<glia::cpu<float>, K>
-  void run_into(const K& k, const Tensors&... tensors) const {
-    if constexpr (std::same_as<K, kernels::conv2d_chain>) {
-      chains_->push_back(k.count);
+  spy() : forwarding_backend(glia::cpu<float>()) {}
+
+  void run(const glia::kernel_call& call) const override {
+    if (const auto* const chain = call.as<kernels::conv2d_chain>()) {
+      chains_.push_back(chain->count);
     }
-    glia::cpu<float>::run_into(k, tensors...);
+    forwarding_backend::run(call);
   }
-  [[nodiscard]] std::vector<std::size_t> chains() const { return *chains_; }
+  [[nodiscard]] std::vector<std::size_t> chains() const { return chains_; }
 
  private:
-  std::shared_ptr<std::vector<std::size_t>> chains_ = std::make_shared<std::vector<std::size_t>>();
+  mutable std::vector<std::size_t> chains_;
 };
-static_assert(glia::runs<spy, kernels::conv2d_chain> && !glia::lane_backend<spy>);
 
 /// Parameters all different, variances positive, scales not near 0.
 template <class Model>
@@ -72,14 +72,15 @@ struct comparison {
 template <class Description>
 comparison compare(const Description& layers, const glia::shape& sample, std::size_t count = 3) {
   const auto expected = predictions(layers, sample, count, glia::reference<float>());
-  const spy device;
+  const auto watched = std::make_shared<const spy>();
+  const glia::device device(watched);
   const auto got = predictions(layers, sample, count, device);
   double largest = 0;
   for (const float value : expected) {
     largest = std::max(largest, std::abs(static_cast<double>(value)));
   }
   CHECK(largest > 0.01);
-  return {test::distance(got, expected) / largest, device.chains()};
+  return {test::distance(got, expected) / largest, watched->chains()};
 }
 
 conv2d depthwise(std::size_t channels, std::size_t stride) {

@@ -1,5 +1,6 @@
+#include <glia/backends/recorder.hpp>
 #include <glia/graph/passes.hpp>
-#include <glia/graph/recorder.hpp>
+#include <glia/graph/uses.hpp>
 
 #include "catch.hpp"
 #include "helpers.hpp"
@@ -7,7 +8,7 @@
 namespace {
 
 using R = glia::recorder;
-using tensor = R::tensor;
+using tensor = glia::tensor;
 using glia::real_of;
 
 const tensor none;

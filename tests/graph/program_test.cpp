@@ -41,7 +41,7 @@ TEST_CASE("replayed equals immediate, bit for bit, on another batch and step") {
   for (const std::size_t samples : {std::size_t{1}, std::size_t{5}, std::size_t{40}}) {
     glia::model at_once{plain_description(), {12}, B({.threads = 2}), {.seed = 3}};
     glia::model replayed = at_once;
-    const test::recorded_pass<B> pass(replayed, samples, {.fuse = false, .cut = false});
+    const test::recorded_pass pass(replayed, samples, {.fuse = false, .cut = false});
     for (std::uint32_t step = 0; step < 3; ++step) {
       const glia::step_key key{.seed = 7, .step = step};
       const auto x = samples_of(samples, step + 1);
@@ -60,8 +60,8 @@ TEST_CASE("fused and cut programs are what the unfused one is, up to rounding") 
   const std::size_t samples = 53;
   glia::model plain{plain_description(), {12}, B({.threads = 2}), {.seed = 3}};
   glia::model fused = plain;
-  const test::recorded_pass<B> one(plain, samples, {.fuse = false, .cut = false});
-  const test::recorded_pass<B> other(fused, samples, {.fuse = true, .cut = true});
+  const test::recorded_pass one(plain, samples, {.fuse = false, .cut = false});
+  const test::recorded_pass other(fused, samples, {.fuse = true, .cut = true});
   CHECK(other.calls().nodes().size() < one.calls().nodes().size());
   const auto expected = one(plain, samples_of(samples, 1), {.seed = 7});
   const auto got = other(fused, samples_of(samples, 1), {.seed = 7});
@@ -79,11 +79,11 @@ TEST_CASE("a training step replayed on other batches, rates and steps is the ste
   model recorded{layers, {12}, B({.threads = 2}), {.seed = 3}};
   model by_hand = recorded;
   trainer trainer{recorded, loss, rule, {.seed = 9}};
-  std::vector<std::vector<B::tensor>> slots;
-  const B& device = by_hand.device();
+  std::vector<std::vector<glia::tensor>> slots;
+  const glia::device& device = by_hand.device();
   for (const auto& p : by_hand.parameters()) {
     const auto zero = device.run(kernels::full{p.spec.shape, 0});
-    slots.push_back({zero, device.copy(zero)});
+    slots.push_back({zero, test::host_of(device).copy(zero)});
   }
   for (std::uint32_t step = 0; step < 6; ++step) {
     const glia::batch b{.size = 7,
@@ -94,7 +94,7 @@ TEST_CASE("a training step replayed on other batches, rates and steps is the ste
                         .targets = {}};
     trainer.step(b);
 
-    tape<B> on(device);
+    tape on(device);
     std::vector<gradient_slot> at;
     const auto x = on.constant(device.from_host(std::span<const float>(b.inputs), {7, 12}));
     const auto y = by_hand.forward(x, at, run_mode::training, {.seed = 9, .step = step});
@@ -118,20 +118,20 @@ TEST_CASE("an input that changes is written over where nobody else holds it, els
   const auto x = rec.input("x", glia::real_of({3}));
   const auto g = rec.input("g", glia::real_of({3}));
   const auto rate = rec.input("rate", glia::real_of({1}));
-  const auto [next, velocity] = rec.run(kernels::sgd{}, x, g, R::tensor{}, rate);
+  const auto [next, velocity] = rec.run(kernels::sgd{}, x, g, glia::tensor{}, rate);
   CHECK_FALSE(velocity);
   rec.next(x, next);
-  const glia::program<B> step(rec.recorded(), device);
-  B::tensor p = test::tensor_of(device, {3}, {1, 2, 3});
-  B::tensor gradient = test::tensor_of(device, {3}, {1, 1, 1});
-  B::tensor half = test::tensor_of(device, {1}, {0.5F});
-  const std::vector<B::tensor*> inputs{&p, &gradient, &half};
-  const float* before = p.data();
+  const glia::program step(rec.recorded(), device);
+  glia::tensor p = test::tensor_of(device, {3}, {1, 2, 3});
+  glia::tensor gradient = test::tensor_of(device, {3}, {1, 1, 1});
+  glia::tensor half = test::tensor_of(device, {1}, {0.5F});
+  const std::vector<glia::tensor*> inputs{&p, &gradient, &half};
+  const float* before = test::data_of(p);
   step.run(inputs, {});
-  CHECK(p.data() == before);
-  const B::tensor snapshot = p;
+  CHECK(test::data_of(p) == before);
+  const glia::tensor snapshot = p;
   step.run(inputs, {});
-  CHECK(p.data() != before);
+  CHECK(test::data_of(p) != before);
   CHECK(test::values_of(device, p) == std::vector<float>{0, 1, 2});
   CHECK(test::values_of(device, snapshot) == std::vector<float>{0.5F, 1.5F, 2.5F});
 }
@@ -149,10 +149,10 @@ TEST_CASE("outputs may be inputs, constants, the same tensor twice, and other sh
   rec.output("y", y);
   rec.output("flat", rec.run(kernels::reshape{{6}}, y));
   rec.output("flat x", rec.run(kernels::reshape{{6}}, x));
-  const glia::program<B> run(rec.recorded(), device);
-  B::tensor in = test::tensor_of(device, {2, 3}, {1, 2, 3, 4, 5, 6});
-  B::tensor* const inputs[] = {&in};
-  std::vector<B::tensor> out(6);
+  const glia::program run(rec.recorded(), device);
+  glia::tensor in = test::tensor_of(device, {2, 3}, {1, 2, 3, 4, 5, 6});
+  glia::tensor* const inputs[] = {&in};
+  std::vector<glia::tensor> out(6);
   run.run(inputs, out);
   in = {};
   const std::vector<float> once{1, 2, 3, 4, 5, 6};
@@ -178,10 +178,10 @@ TEST_CASE("a tensor that leaves is written over by nobody, however often it is t
   for (double more = 1; more < 7; ++more) {
     rec.output("more", rec.run(kernels::unary{{glia::unary_function::affine, 1, more}}, y));
   }
-  const glia::program<B> run(rec.recorded(), device);
-  B::tensor in = test::tensor_of(device, {2}, {1, 2});
-  B::tensor* const inputs[] = {&in};
-  std::vector<B::tensor> out(10);
+  const glia::program run(rec.recorded(), device);
+  glia::tensor in = test::tensor_of(device, {2}, {1, 2});
+  glia::tensor* const inputs[] = {&in};
+  std::vector<glia::tensor> out(10);
   run.run(inputs, out);
   CHECK(test::values_of(device, out[0]) == std::vector<float>{2, 4});
   CHECK(test::values_of(device, out[3]) == std::vector<float>{2, 4});
@@ -194,10 +194,10 @@ TEST_CASE("a program refuses tensors that it was not recorded for") {
   const R rec;
   const auto x = rec.input("samples", glia::real_of({2, 3}));
   rec.output("y", rec.run(kernels::unary{glia::relu.map}, x));
-  const glia::program<B> run(rec.recorded(), device);
-  std::vector<B::tensor> out(1);
-  B::tensor wrong = test::tensor_of(device, {3, 2}, {1, 2, 3, 4, 5, 6});
-  B::tensor* inputs[] = {&wrong};
+  const glia::program run(rec.recorded(), device);
+  std::vector<glia::tensor> out(1);
+  glia::tensor wrong = test::tensor_of(device, {3, 2}, {1, 2, 3, 4, 5, 6});
+  glia::tensor* inputs[] = {&wrong};
   CHECK(test::message_of<glia::shape_error>([&] { run.run(inputs, out); }) ==
         "compiled graph: expected for the input 'samples' a tensor of shape (2, 3), got (3, 2); a "
         "compiled graph runs only for the shapes with which it was recorded");
@@ -221,17 +221,17 @@ TEST_CASE("a probe sees what every kernel gives") {
   const auto y = rec.run(kernels::unary{{glia::unary_function::affine, 2, 0}}, x);
   rec.set_place("second");
   rec.output("z", rec.run(kernels::unary{{glia::unary_function::affine, 1, 1}}, y));
-  const glia::program<B> run(rec.recorded(), device);
-  B::tensor in = test::tensor_of(device, {2}, {1, 2});
-  B::tensor* const inputs[] = {&in};
-  std::vector<B::tensor> out(1);
+  const glia::program run(rec.recorded(), device);
+  glia::tensor in = test::tensor_of(device, {2}, {1, 2});
+  glia::tensor* const inputs[] = {&in};
+  std::vector<glia::tensor> out(1);
   std::vector<std::string> seen;
   const auto look = [&](const glia::graph_node& node, auto results) {
     const auto values = test::values_of(device, *results[0]);
     seen.push_back(glia::text(run.calls().place_of(node).name, ' ', node.kernel.name(), ' ',
                               values[0], ' ', values[1]));
   };
-  const glia::program<B>::probe_function probe(look);
+  const glia::probe_function probe(look);
   run.run(inputs, out, {}, &probe);
   CHECK(seen == std::vector<std::string>{"first unary 2 4", "second unary 3 5"});
 }
@@ -320,8 +320,7 @@ namespace {
 struct three_biases {
   static constexpr std::string_view type_name = "three_biases";
 
-  template <glia::backend X>
-  glia::variable<X> operator()(glia::scope<X>& s, glia::variable<X> x) const {
+  glia::variable operator()(glia::scope& s, glia::variable x) const {
     const std::size_t width = x.shape().back();
     x = x * x + s.parameter("first", {width}, glia::constant(1));
     x = x + s.parameter("second", {1, width}, glia::constant(1));
@@ -339,20 +338,20 @@ struct told_outputs {
   std::size_t kernels = 0;         // of the run
 };
 
-told_outputs run_and_destroy(const glia::graph& g, std::vector<B::tensor> inputs) {
+told_outputs run_and_destroy(const glia::graph& g, std::vector<glia::tensor> inputs) {
   const B device({.threads = 1});
-  const glia::program<B> program(g, device);
-  std::vector<B::tensor*> given;
-  for (B::tensor& one : inputs) {
+  const glia::program program(g, device);
+  std::vector<glia::tensor*> given;
+  for (glia::tensor& one : inputs) {
     given.push_back(&one);
   }
-  std::vector<B::tensor> results(g.outputs().size());
+  std::vector<glia::tensor> results(g.outputs().size());
   program.run(given, results);
   told_outputs all;
-  std::vector<B::tensor> places;
-  for (const B::tensor& one : results) {
+  std::vector<glia::tensor> places;
+  for (const glia::tensor& one : results) {
     all.undisturbed.push_back(test::values_of(device, one));
-    places.push_back(device.uninitialized(glia::real_of(one.shape())));
+    places.push_back(test::host_of(device).uninitialized(glia::real_of(one.shape())));
   }
   all.told.resize(results.size());
   all.after.resize(results.size());
@@ -363,7 +362,7 @@ told_outputs run_and_destroy(const glia::graph& g, std::vector<B::tensor> inputs
         CHECK(all.told[i].empty());
         all.told[i] = test::values_of(device, places[i]);
         all.after[i] = times.kernels.size();
-        std::fill_n(places[i].data(), places[i].shape().size(), -1e6F);
+        std::fill_n(test::data_of(places[i]), places[i].shape().size(), -1e6F);
       },
       &times);
   all.kernels = times.kernels.size();
@@ -386,12 +385,12 @@ TEST_CASE("an output is told of once nothing of the run needs its memory") {
   for (const std::size_t samples : {1U, 2U, 40U}) {
     const glia::model net{description, {12}, B({.threads = 1}), {.seed = 3}};
     const R rec;
-    glia::tape<R> at(rec);
+    glia::tape at(rec);
     const auto x = at.leaf(rec.input("x", glia::real_of({samples, 12})));
     const auto key = rec.input("key", {{glia::step_key::words}, glia::element::index});
     auto parameters = glia::as_inputs(rec, net.parameters());
     std::vector<glia::gradient_slot> slots;
-    glia::scope<R> s(at, parameters, slots, key);
+    glia::scope s(at, parameters, slots, key);
     const auto y = net.describe(s, x);
     at.backward(test::weighted_sum(y));
     for (std::size_t i = slots.size(); i-- > 0;) {
@@ -401,9 +400,9 @@ TEST_CASE("an output is told of once nothing of the run needs its memory") {
     glia::graph g = rec.recorded();
     std::vector<std::size_t> varying(g.inputs().size());
     std::iota(varying.begin(), varying.end(), std::size_t{0});
-    glia::fuse_kernels(g, varying, glia::fused_kernel_set::of<B>());
+    glia::fuse_kernels(g, varying, glia::fused_kernel_set::all());
     const auto words = glia::step_key{}.to_words();
-    std::vector<B::tensor> inputs{
+    std::vector<glia::tensor> inputs{
         test::tensor_of(net.device(), {samples, 12}, samples_of(samples, 1)),
         net.device().from_host(std::span<const std::int32_t>(words), {words.size()})};
     for (const auto& p : net.parameters()) {

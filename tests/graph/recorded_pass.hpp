@@ -1,8 +1,8 @@
 #pragma once
 
+#include <glia/backends/program.hpp>
+#include <glia/backends/recorder.hpp>
 #include <glia/graph/improve.hpp>
-#include <glia/graph/program.hpp>
-#include <glia/graph/recorder.hpp>
 #include <glia/testing/values.hpp>
 #include <numeric>
 #include <span>
@@ -17,20 +17,19 @@ namespace test {
 /// gradients would else cancel behind a batch normalization.
 using pass_results = std::vector<std::vector<float>>;
 
-template <glia::backend B>
-glia::variable<B> weighted_sum(const glia::variable<B>& y) {
+inline glia::variable weighted_sum(const glia::variable& y) {
   const auto weights = glia::testing::test_values(y.shape(), 2);
   return glia::ops::sum(
       y * y.owner().constant(y.device().from_host(std::span<const float>(weights), y.shape())));
 }
 
 /// The pass on a backend that runs at once.
-template <class Description, glia::backend B>
-pass_results pass_at_once(glia::model<Description, B>& net, const std::vector<float>& values,
+template <class Description>
+pass_results pass_at_once(glia::model<Description>& net, const std::vector<float>& values,
                           const glia::step_key& key) {
-  const B& device = net.device();
+  const glia::device& device = net.device();
   const std::size_t samples = values.size() / net.sample_shape().size();
-  glia::tape<B> on(device);
+  glia::tape on(device);
   std::vector<glia::gradient_slot> slots;
   const auto x = on.leaf(tensor_of(device, glia::batch_of(samples, net.sample_shape()), values));
   const auto y = net.forward(x, slots, glia::run_mode::training, key);
@@ -52,28 +51,27 @@ struct recording_options {
 };
 
 /// The same pass recorded once, to be replayed.
-template <class B>
 class recorded_pass {
  public:
   template <class Description>
-  recorded_pass(const glia::model<Description, B>& net, std::size_t samples,
+  recorded_pass(const glia::model<Description>& net, std::size_t samples,
                 const recording_options& how)
       : program_(record(net, samples, how)) {}
 
   /// Replays it with a model's parameters, which it changes where the description does.
   template <class Description>
-  pass_results operator()(glia::model<Description, B>& net, const std::vector<float>& values,
+  pass_results operator()(glia::model<Description>& net, const std::vector<float>& values,
                           const glia::step_key& key) const {
-    const B& device = program_.device();
+    const glia::device& device = program_.device();
     const auto words = key.to_words();
     auto x = device.from_host(std::span<const float>(values),
                               program_.calls().spec(program_.calls().inputs()[0].value).shape);
     auto random = device.from_host(std::span<const std::int32_t>(words), {words.size()});
-    std::vector<typename B::tensor*> inputs{&x, &random};
+    std::vector<glia::tensor*> inputs{&x, &random};
     for (auto& p : net.parameters()) {
       inputs.push_back(&p.value);
     }
-    std::vector<typename B::tensor> outputs(program_.calls().outputs().size());
+    std::vector<glia::tensor> outputs(program_.calls().outputs().size());
     program_.run(inputs, outputs);
     pass_results results;
     for (const auto& output : outputs) {
@@ -85,20 +83,18 @@ class recorded_pass {
   const glia::graph& calls() const { return program_.calls(); }
 
  private:
-  using R = glia::recorder;
-
   template <class Description>
-  static glia::program<B> record(const glia::model<Description, B>& net, std::size_t samples,
-                                 const recording_options& how) {
-    const R rec(glia::fused_kernel_set::of<B>());
-    glia::tape<R> at(rec);
+  static glia::program record(const glia::model<Description>& net, std::size_t samples,
+                              const recording_options& how) {
+    const glia::recorder rec(net.device().fused());
+    glia::tape at(rec);
     const auto x =
         at.leaf(rec.input("x", glia::real_of(glia::batch_of(samples, net.sample_shape()))));
     const auto key = rec.input("key", {{glia::step_key::words}, glia::element::index});
     auto parameters = glia::as_inputs(rec, net.parameters());
     const auto before = parameters;
     std::vector<glia::gradient_slot> slots;
-    glia::scope<R> s(at, parameters, slots, key);
+    glia::scope s(at, parameters, slots, key);
     const auto y = net.describe(s, x);
     rec.output("y", y.value());
     at.backward(weighted_sum(y));
@@ -109,7 +105,7 @@ class recorded_pass {
     }
     rec.output("dx", at.take_gradient(x.slot()));
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i].value.id() != before[i].value.id()) {
+      if (parameters[i].value.number() != before[i].value.number()) {
         rec.next(before[i].value, parameters[i].value);
       }
     }
@@ -117,7 +113,7 @@ class recorded_pass {
     std::vector<std::size_t> varying(g.inputs().size());
     std::iota(varying.begin(), varying.end(), std::size_t{0});
     if (how.fuse) {
-      glia::fuse_kernels(g, varying, glia::fused_kernel_set::of<B>());
+      glia::fuse_kernels(g, varying, net.device().fused());
     }
     if (how.cut) {
       glia::passes::cut_options options;
@@ -127,10 +123,10 @@ class recorded_pass {
       }
       glia::passes::cut_batch(g, samples, options);
     }
-    return glia::program<B>(std::move(g), net.device());
+    return glia::program(std::move(g), net.device());
   }
 
-  glia::program<B> program_;
+  glia::program program_;
 };
 
 }  // namespace test

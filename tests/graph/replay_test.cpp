@@ -75,7 +75,7 @@ TEST_CASE("layers of sequences, images and branches replay from a recording, bit
 TEST_CASE("layers of sequences, images and branches are counted without a number") {
   for_each_layer([](const auto& layer, const glia::shape& sample) {
     INFO(glia::text(layer));
-    const glia::cost<float> device;
+    const glia::cost device;
     glia::model net{layer, sample, device};
     const double before = device.totals().flops;
     (void)test::pass_at_once(net, samples_for(sample), glia::step_key{5, 0});

@@ -2,114 +2,120 @@
 #include <map>
 
 #include "catch.hpp"
+#include "forwarding_backend.hpp"
 #include "helpers.hpp"
 
 namespace {
 
+using glia::batch_axis;
+using glia::tensor;
+using glia::tensor_spec;
+
 /// The cpu backend, which holds every kernel that runs on it to what the kernel says of itself: the
 /// specs of its results, and what it does to the samples of a batch. Half of the samples and then
 /// the other half must come to the same as all of them.
-class lawful : public glia::cpu<double> {
+class lawful : public test::forwarding_backend {
  public:
   struct record {
     std::map<std::string, std::size_t> cut;  // how often each kernel was run in halves
     std::vector<std::string> broken;
   };
 
-  lawful() : glia::cpu<double>({.threads = 1}), record_(std::make_shared<record>()) {}
+  lawful() : lawful(glia::cpu<double>({.threads = 1})) {}
 
-  [[nodiscard]] const record& found() const { return *record_; }
+  [[nodiscard]] const record& found() const { return record_; }
 
-  template <glia::kernel K, std::same_as<tensor>... Operands>
-  requires glia::runs<glia::cpu<double>, K>
-  [[nodiscard]] glia::results_t<K, tensor> run(const K& k, Operands... operands) const {
-    const auto specs = glia::result_specs(k, glia::spec_of(operands)...);
-    const auto results = as_array<K>(glia::cpu<double>::run(k, copy_of(operands)...));
-    for (std::size_t i = 0; i < K::results; ++i) {
-      if (glia::spec_of(results[i]) != specs[i]) {
-        record_->broken.push_back(glia::text(K::name, ": result ", i, " has another spec"));
+  void run(const glia::kernel_call& call) const override {
+    std::vector<tensor_spec> specs(call.operands.size());
+    std::transform(call.operands.begin(), call.operands.end(), specs.begin(), glia::spec_of);
+    std::vector<tensor_spec> expected(call.results.size());
+    call.type.specs(call.kernel, specs, expected);
+    std::vector<tensor> operands;
+    for (const tensor& x : call.operands) {
+      operands.push_back(copy_of(x));
+    }
+    const glia::any_kernel kernel(call.type, call.kernel);
+    const std::vector<tensor> results = results_of(kernel, operands);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (glia::spec_of(results[i]) != expected[i]) {
+        record_.broken.push_back(glia::text(call.type.name, ": result ", i, " has another spec"));
       }
     }
-    check_halves(k, results, {operands...}, std::make_index_sequence<K::operands>{});
-    return glia::cpu<double>::run(k, std::move(operands)...);
+    check_halves(kernel, results, call.operands, specs);
+    forwarding_backend::run(call);
   }
 
  private:
-  template <class K>
-  static std::array<tensor, K::results> as_array(glia::results_t<K, tensor> results) {
-    if constexpr (K::results == 1) {
-      return {std::move(results)};
-    } else {
-      return results;
-    }
-  }
-  [[nodiscard]] tensor copy_of(const tensor& x) const { return x ? copy(x) : x; }
+  explicit lawful(const glia::device& to)
+      : forwarding_backend(to),
+        host_(static_cast<const glia::host_memory_backend&>(to.implementation())) {}
 
-  template <class K, std::size_t... I>
-  void check_halves(const K& k, const std::array<tensor, K::results>& whole,
-                    const std::array<tensor, K::operands>& operands,
-                    std::index_sequence<I...>) const {
-    const auto axes = glia::axes_of(k, glia::spec_of(operands[I])...);
+  [[nodiscard]] tensor copy_of(const tensor& x) const { return x ? host_.copy(x) : x; }
+  [[nodiscard]] std::vector<tensor> results_of(const glia::any_kernel& kernel,
+                                               std::vector<tensor> operands) const {
+    std::vector<tensor> results(kernel.type().results);
+    host_.run({kernel.type(), kernel.value(), operands, results});
+    return results;
+  }
+
+  void check_halves(const glia::any_kernel& kernel, const std::vector<tensor>& whole,
+                    std::span<const tensor> operands, std::span<const tensor_spec> specs) const {
+    std::vector<batch_axis> of_operands(operands.size());
+    std::vector<batch_axis> of_results(whole.size());
+    kernel.axes(specs, of_operands, of_results);
     std::size_t rows = 0;
-    for (std::size_t i = 0; i < K::operands; ++i) {
-      if (operands[i] && axes.operands[i] == glia::batch_axis::rows) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i] && of_operands[i] == batch_axis::rows) {
         rows = operands[i].shape()[0];
       }
     }
-    const bool cuts = rows > 1 && std::all_of(axes.results.begin(), axes.results.end(), [](auto a) {
-                        return a == glia::batch_axis::rows || a == glia::batch_axis::summed;
+    const bool cuts = rows > 1 && std::all_of(of_results.begin(), of_results.end(), [](auto a) {
+                        return a == batch_axis::rows || a == batch_axis::summed;
                       });
     bool counted = true;  // the key's first sample is a number of 32 bits
-    for (std::size_t i = 0; i < K::operands; ++i) {
-      counted = counted && (axes.operands[i] != glia::batch_axis::key ||
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      counted = counted && (of_operands[i] != batch_axis::key ||
                             glia::step_key::from_words(operands[i].integers()).first_sample < 1000);
     }
     if (!cuts || !counted) {
       return;
     }
     const std::size_t half = rows / 3 + 1;
-    std::array<std::array<tensor, K::results>, 2> parts;
+    std::array<std::vector<tensor>, 2> parts;
     for (const std::size_t part : {0U, 1U}) {
       const std::size_t first = part * half;
       const std::size_t count = part == 0 ? half : rows - half;
-      [[maybe_unused]] const auto piece = [&](std::size_t i) {
-        if (!operands[i] || axes.operands[i] == glia::batch_axis::shared) {
-          return copy_of(operands[i]);
+      std::vector<tensor> pieces;
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (!operands[i] || of_operands[i] == batch_axis::shared) {
+          pieces.push_back(copy_of(operands[i]));
+        } else if (of_operands[i] == batch_axis::rows) {
+          pieces.push_back(host_.copy(operands[i].rows(first, count)));
+        } else {
+          auto key = glia::step_key::from_words(operands[i].integers());
+          key.first_sample += static_cast<std::uint32_t>(first);
+          const auto words = key.to_words();
+          pieces.push_back(from_host(std::span<const std::int32_t>(words), {words.size()}));
         }
-        if (axes.operands[i] == glia::batch_axis::rows) {
-          return copy(operands[i].rows(first, count));
-        }
-        auto key = glia::step_key::from_words(operands[i].integers());
-        key.first_sample += static_cast<std::uint32_t>(first);
-        const auto words = key.to_words();
-        return from_host(std::span<const std::int32_t>(words), {words.size()});
-      };
-      parts[part] = as_array<K>(glia::cpu<double>::run(
-          for_rows(k, count, axes.results[0] == glia::batch_axis::rows), piece(I)...));
-    }
-    ++record_->cut[std::string(K::name)];
-    for (std::size_t i = 0; i < K::results; ++i) {
-      if (whole[i] &&
-          !agree(whole[i], parts[0][i], parts[1][i], axes.results[i] == glia::batch_axis::summed)) {
-        record_->broken.push_back(glia::text(K::name, ": result ", i, " of ", rows, " samples ",
-                                             whole[i].shape(), " is another in halves"));
       }
+      parts[part] = results_of(of_results[0] == batch_axis::rows ? kernel.for_rows(count) : kernel,
+                               std::move(pieces));
     }
-  }
-
-  template <class K>
-  static K for_rows(const K& k, std::size_t count, bool gives_rows) {
-    if constexpr (requires { k.for_rows(count); }) {
-      return gives_rows ? k.for_rows(count) : k;
-    } else {
-      return k;
+    ++record_.cut[std::string(kernel.name())];
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      if (whole[i] &&
+          !agree(whole[i], parts[0][i], parts[1][i], of_results[i] == batch_axis::summed)) {
+        record_.broken.push_back(glia::text(kernel.name(), ": result ", i, " of ", rows,
+                                            " samples ", whole[i].shape(),
+                                            " is another in halves"));
+      }
     }
   }
 
   static std::vector<double> numbers(const tensor& x) {
     std::vector<double> result(x.size());
     for (std::size_t i = 0; i < result.size(); ++i) {
-      result[i] = x.type() == glia::element::real    ? x.data()[i]
+      result[i] = x.type() == glia::element::real    ? test::data_of<double>(x)[i]
                   : x.type() == glia::element::index ? x.integers()[i]
                                                      : x.bytes()[i];
     }
@@ -137,21 +143,23 @@ class lawful : public glia::cpu<double> {
     return true;
   }
 
-  std::shared_ptr<record> record_;
+  const glia::host_memory_backend& host_;
+  mutable record record_;
 };
 
 }  // namespace
 
 TEST_CASE("kernels keep what they say of the shapes of their results and of the samples") {
-  const lawful device;
+  const auto watched = std::make_shared<const lawful>();
+  const glia::device device(watched);
   glia::testing::detail::for_each_case([&](const std::string&, const auto& kernel) {
-    glia::testing::detail::bench<lawful> b(device, false);
+    glia::testing::detail::bench b(device, false);
     kernel(b);
   });
-  for (const std::string& what : device.found().broken) {
+  for (const std::string& what : watched->found().broken) {
     UNSCOPED_INFO(what);
   }
-  CHECK(device.found().broken.empty());
+  CHECK(watched->found().broken.empty());
   for (const char* name : {"unary",
                            "unary_gradient",
                            "binary",
@@ -192,6 +200,6 @@ TEST_CASE("kernels keep what they say of the shapes of their results and of the 
                            "fake_quantize",
                            "batched_matmul"}) {
     INFO(name);
-    CHECK(device.found().cut.count(name) == 1);
+    CHECK(watched->found().cut.count(name) == 1);
   }
 }

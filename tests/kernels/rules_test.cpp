@@ -182,7 +182,7 @@ TEST_CASE("a chain takes packed weights of the shape that packing gives") {
   chain.packed = {glia::shape{1, 1, 2, 4}, glia::shape{3, 3, 1, 4}};
   const auto full = [&](const glia::shape& s) { return device.run(kernels::full{s, 1}); };
   const auto bias = full({4});
-  const glia::cpu<float>::tensor none;
+  const glia::tensor none;
   const auto first = device.run(kernels::pack_panels{}, full({1, 1, 2, 4}), bias);
   const auto second = device.run(kernels::pack_panels{}, full({3, 3, 1, 4}), bias);
   const auto run = [&](const auto& a, const auto& b, const auto& shift) {
@@ -202,7 +202,7 @@ TEST_CASE("products take packed weights of the shape that packing gives") {
   const glia::cpu<float> device;
   const auto full = [&](const glia::shape& s) { return device.run(kernels::full{s, 1}); };
   const auto w = full({2, 5});
-  const auto packed = device.run(kernels::pack_panels{}, w, glia::cpu<float>::tensor{});
+  const auto packed = device.run(kernels::pack_panels{}, w, glia::tensor{});
   const auto dense = [&](const auto& panels) {
     return device.run(kernels::packed_dense{}, full({3, 2}), w, full({5}), panels);
   };
@@ -210,7 +210,7 @@ TEST_CASE("products take packed weights of the shape that packing gives") {
   CHECK(test::message_of<glia::shape_error>([&] {
           (void)dense(full({2, 32}));
         }) == "packed_dense: packed weights: expected shape (3, 32), got (2, 32)");
-  CHECK_THROWS_AS((void)dense(glia::cpu<float>::tensor{}), glia::shape_error);
+  CHECK_THROWS_AS((void)dense(glia::tensor{}), glia::shape_error);
 
   const auto pool = [&](const glia::shape& of, std::size_t groups, const auto& panels) {
     return device.run(kernels::packed_conv2d_max_pool2d{{{2, 2}, groups, {2, 2, 2, 2}}},

@@ -61,7 +61,7 @@ outcome pass(const Description& layers, const glia::shape& batch) {
   using B = glia::cpu<double>;
   const B device;
   const glia::model_plan plan = glia::plan_model(layers, glia::sample_of(batch));
-  glia::parameter_list<B> parameters;
+  glia::parameter_list parameters;
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
     const glia::shape& s = plan.parameters[i].shape;
     parameters.push_back(
@@ -69,9 +69,9 @@ outcome pass(const Description& layers, const glia::shape& batch) {
          test::tensor_of(device, s,
                          glia::testing::test_values(s, static_cast<std::uint32_t>(10 + i)))});
   }
-  glia::tape<B> on(device);
+  glia::tape on(device);
   std::vector<glia::gradient_slot> slots;
-  glia::scope<B> s(on, parameters, slots, glia::run_mode::training, {.seed = 1});
+  glia::scope s(on, parameters, slots, glia::run_mode::training, {.seed = 1});
   const auto y = s.run_model(
       layers, on.constant(test::tensor_of(device, batch, glia::testing::test_values(batch, 1))));
   const auto weights =
@@ -227,7 +227,7 @@ TEST_CASE("frozen convolutions and normalizations have the right gradient to the
   const glia::shape batch{2, 5, 4, 2};
   const glia::model_plan plan = glia::plan_model(layers, glia::sample_of(batch));
   REQUIRE(plan.parameters.size() == 17);
-  glia::parameter_list<B> parameters;
+  glia::parameter_list parameters;
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
     auto values =
         glia::testing::test_values(plan.parameters[i].shape, static_cast<std::uint32_t>(30 + i));
@@ -237,9 +237,9 @@ TEST_CASE("frozen convolutions and normalizations have the right gradient to the
     parameters.push_back(
         {plan.parameters[i], test::tensor_of(device, plan.parameters[i].shape, values)});
   }
-  const auto run = [&](const std::vector<glia::variable<B>>& x) {
+  const auto run = [&](const std::vector<glia::variable>& x) {
     std::vector<glia::gradient_slot> slots;
-    glia::scope<B> s(x[0].owner(), parameters, slots, glia::run_mode::training, {});
+    glia::scope s(x[0].owner(), parameters, slots, glia::run_mode::training, {});
     return s.run_model(layers, x[0]);
   };
   CHECK(glia::testing::gradient_error(device, run, {{batch, 1U}}) < tolerance::gradient);

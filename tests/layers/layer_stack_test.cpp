@@ -62,8 +62,7 @@ namespace {
 struct swapper {
   static constexpr std::string_view type_name = "swapper";
 
-  template <glia::backend B>
-  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+  [[nodiscard]] glia::variable operator()(glia::scope& s, glia::variable x) const {
     const glia::shape channels{x.shape().back()};
     const auto ask = [&](const char* name) {
       return s.parameter(name, channels, glia::constant(1));
@@ -84,8 +83,7 @@ struct forgetful {
 
   static constexpr std::string_view type_name = "forgetful";
 
-  template <glia::backend B>
-  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+  [[nodiscard]] glia::variable operator()(glia::scope& s, glia::variable x) const {
     const auto y = x * s.parameter("a", {}, glia::constant(1));
     return *forgets ? y : y * s.parameter("b", {}, glia::constant(1));
   }

@@ -29,8 +29,7 @@ std::vector<float> masked_input(std::size_t features, std::size_t offset, float 
 
 /// Says which steps count whatever they are, for gradients by differences.
 struct fixed_mask {
-  template <glia::backend B>
-  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+  [[nodiscard]] glia::variable operator()(glia::scope& s, glia::variable x) const {
     std::vector<float> counts;
     for (const auto& sample : counting) {
       counts.insert(counts.end(), std::begin(sample), std::end(sample));
@@ -46,8 +45,7 @@ struct fixed_mask {
 struct fixed_words {
   std::vector<float> words;
 
-  template <glia::backend B>
-  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>&, const glia::variable<B>& x) const {
+  [[nodiscard]] glia::variable operator()(glia::scope&, const glia::variable& x) const {
     return x.owner().constant(
         x.device().from_host(std::span<const float>(words).first(x.shape().size()), x.shape()));
   }

@@ -22,8 +22,7 @@ using names = std::vector<std::string>;
 struct fickle {
   std::shared_ptr<int> runs = std::make_shared<int>(0);
 
-  template <glia::backend B>
-  glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+  glia::variable operator()(glia::scope& s, glia::variable x) const {
     const auto scale =
         s.parameter(++*runs > 1 ? "other" : "scale", {x.shape()[1]}, glia::constant(1));
     return x * scale;
@@ -35,8 +34,7 @@ struct fickle {
 /// Holds a layer and asks for a parameter itself.
 struct greedy {
   using contains_layers = void;
-  template <glia::backend B>
-  glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+  glia::variable operator()(glia::scope& s, glia::variable x) const {
     return x * s.parameter("scale", {x.shape()[1]}, glia::constant(1));
   }
   static std::string description() { return "greedy"; }
@@ -46,8 +44,7 @@ struct greedy {
 /// Runs three layers, the last of which does not fit unless the input has four features.
 struct of_three {
   static constexpr std::string_view type_name = "of_three";
-  template <glia::backend B>
-  glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+  glia::variable operator()(glia::scope& s, glia::variable x) const {
     const std::size_t features = x.shape()[1];
     const auto left = s.run(dense{4}, x);
     const auto right = s.run(named{"right", dense{4}}, x);
@@ -117,11 +114,11 @@ TEST_CASE("nodes know their layer, in the backward pass as well") {
   const named net{"net", sequential{dense{4, glia::tanh}, named{"last", dense{2}}}};
   using R = glia::recorder;
   const R rec;
-  glia::tape<R> at(rec);
+  glia::tape at(rec);
   const glia::model of{net, {3}};
-  glia::parameter_list<R> parameters = glia::as_inputs(rec, of.parameters());
+  glia::parameter_list parameters = glia::as_inputs(rec, of.parameters());
   std::vector<glia::gradient_slot> slots;
-  glia::scope<R> s(at, parameters, slots, rec.input("key", {{4}, glia::element::index}));
+  glia::scope s(at, parameters, slots, rec.input("key", {{4}, glia::element::index}));
   const auto y = of.describe(s, at.constant(rec.input("x", glia::real_of({5, 3}))));
   at.backward(glia::ops::sum(y));
   std::vector<std::string> seen;

@@ -98,19 +98,19 @@ TEST_CASE("dropout of recurrent layers is that of a sample at all steps") {
 }
 
 TEST_CASE("what recurrent layers keep grows with the number of steps alone") {
-  using device_type = glia::cost<float>;
+  using device_type = glia::cost;
   const auto kept = [](const auto& layer, std::size_t steps) {
     const device_type device;
     const auto made = [&](const glia::shape& extents) {
       return device.from_host(std::span<const float>(), extents);
     };
-    glia::parameter_list<device_type> parameters;
+    glia::parameter_list parameters;
     for (const auto& spec : glia::plan_model(layer, {steps, 2}).parameters) {
       parameters.push_back({spec, made(spec.shape)});
     }
-    glia::tape<device_type> on(device);
+    glia::tape on(device);
     std::vector<glia::gradient_slot> slots;
-    glia::scope<device_type> s(on, parameters, slots, glia::run_mode::training, {.seed = 1});
+    glia::scope s(on, parameters, slots, glia::run_mode::training, {.seed = 1});
     const auto x = on.constant(made({1, steps, 2}));
     const auto bytes = device.start_section();
     const auto y = s.run_model(layer, x);

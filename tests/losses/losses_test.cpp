@@ -16,8 +16,8 @@ std::vector<float> losses(const Loss& loss, const glia::shape& s, std::vector<fl
                           const std::vector<std::int32_t>& classes,
                           std::vector<float> values = {}) {
   const device_type device;
-  glia::tape<device_type> on(device);
-  glia::targets<device_type> t;
+  glia::tape on(device);
+  glia::targets t;
   if (values.empty()) {
     t.labels = device.from_host(std::span<const std::int32_t>(classes), {classes.size()});
   } else {
@@ -88,7 +88,7 @@ TEST_CASE("losses have the right gradients") {
     const auto function = [&](const auto& at) {
       using B = std::decay_t<decltype(at[0].device())>;
       const B& device = at[0].device();
-      glia::targets<B> t;
+      glia::targets t;
       if (classes) {
         const std::vector<std::int32_t> labels{1, 0, 2};
         t.labels = device.from_host(std::span<const std::int32_t>(labels), {3});
@@ -156,7 +156,7 @@ TEST_CASE("losses refuse hyper-parameters that are negative or not finite") {
 
 TEST_CASE("targets take part in arithmetic as constants, on either side") {
   const glia::reference<double> device;
-  glia::tape<glia::reference<double>> tape(device);
+  glia::tape tape(device);
   const auto t = device.from_host(std::span<const double>(std::array{2.0, 8.0}), {2});
   const auto y = tape.leaf(device.from_host(std::span<const double>(std::array{4.0, 2.0}), {2}));
   const auto check = [&](const auto& got, double first, double second) {

@@ -72,30 +72,27 @@ void on_all_backends(const Body& body) {
   body(glia::reference<double>());
 }
 
-template <glia::backend B>
-typename B::tensor tensor_of(const B& device, const glia::shape& s,
-                             const std::vector<double>& values) {
+glia::tensor tensor_of(const glia::device& device, const glia::shape& s,
+                       const std::vector<double>& values) {
   return device.from_host(std::span<const double>(values), s);
 }
-template <glia::backend B>
-std::vector<double> numbers_of(const B& device, const typename B::tensor& x) {
+std::vector<double> read(const glia::device& device, const glia::tensor& x) {
   std::vector<double> values(x.shape().size());
   device.to_host(x, std::span<double>(values));
   return values;
 }
 
 /// A loss of each sample of outputs (N, K), and its gradients.
-template <glia::backend B>
 struct evaluated {
   template <class Loss>
-  evaluated(const B& device, const Loss& loss, const glia::shape& s, const std::vector<double>& y,
-            const std::vector<double>& t) {
-    glia::tape<B> on(device);
+  evaluated(const glia::device& device, const Loss& loss, const glia::shape& s,
+            const std::vector<double>& y, const std::vector<double>& t) {
+    glia::tape on(device);
     const auto outputs = on.leaf(tensor_of(device, s, y));
-    const auto each = loss(outputs, glia::targets<B>{{}, tensor_of(device, s, t)});
-    losses = numbers_of(device, each.value());
+    const auto each = loss(outputs, glia::targets{{}, tensor_of(device, s, t)});
+    losses = read(device, each.value());
     on.backward(glia::ops::sum(each));
-    gradients = numbers_of(device, on.take_gradient(outputs.slot()));
+    gradients = read(device, on.take_gradient(outputs.slot()));
   }
   std::vector<double> losses;
   std::vector<double> gradients;
@@ -128,7 +125,7 @@ TEST_CASE("functions of one number keep their digits over 38 decades") {
       example{unary_function::erf,
               [](wide x) { return 2 / std::sqrt(std::acos(wide(-1))) * std::exp(-x * x); }, 6}};
   const std::vector<double> x = arguments();
-  on_all_backends([&]<glia::backend B>(const B& device) {
+  on_all_backends([&]<class B>(const B& device) {
     using T = typename B::value_type;
     const auto given = tensor_of(device, {x.size()}, x);
     const auto check = [&](const example& one, const std::vector<double>& y) {
@@ -147,22 +144,21 @@ TEST_CASE("functions of one number keep their digits over 38 decades") {
       CHECK(found.worst < most);
     };
     for (const example& one : examples) {
-      check(one, numbers_of(device, device.run(kernels::unary{{one.function}}, given)));
+      check(one, read(device, device.run(kernels::unary{{one.function}}, given)));
     }
     for (const example& one : slopes) {
       const auto ones = device.run(kernels::full{{x.size()}, 1});
-      check(one,
-            numbers_of(device, device.run(kernels::unary_gradient{{one.function}}, ones, given)));
+      check(one, read(device, device.run(kernels::unary_gradient{{one.function}}, ones, given)));
     }
   });
 }
 
 TEST_CASE("binary cross-entropy keeps its digits over 38 decades, and its gradient") {
   const std::vector<double> some = arguments();
-  on_all_backends([&]<glia::backend B>(const B& device) {
+  on_all_backends([&]<class B>(const B& device) {
     for (const double t : {0.0, 1.0, 0.25}) {
-      const evaluated<B> got(device, glia::sigmoid_cross_entropy{}, {some.size(), 1}, some,
-                             std::vector<double>(some.size(), t));
+      const evaluated got(device, glia::sigmoid_cross_entropy{}, {some.size(), 1}, some,
+                          std::vector<double>(some.size(), t));
       errors<typename B::value_type> losses;
       errors<typename B::value_type> gradients;
       for (std::size_t i = 0; i < some.size(); ++i) {
@@ -182,7 +178,7 @@ TEST_CASE("binary cross-entropy keeps its digits over 38 decades, and its gradie
 TEST_CASE("softmax cross-entropy keeps its digits over 38 decades, and its gradient") {
   const std::vector<double> some = arguments(1e38);
   // Rows of one logit beside others, few and many.
-  on_all_backends([&]<glia::backend B>(const B& device) {
+  on_all_backends([&]<class B>(const B& device) {
     using T = typename B::value_type;
     for (const std::size_t classes : {std::size_t{2}, std::size_t{10}, std::size_t{100}}) {
       for (const std::size_t target : {std::size_t{0}, std::size_t{1}}) {
@@ -194,7 +190,7 @@ TEST_CASE("softmax cross-entropy keeps its digits over 38 decades, and its gradi
             t.push_back(k == target ? 1 : 0);
           }
         }
-        const evaluated<B> got(device, glia::softmax_cross_entropy{}, {some.size(), classes}, y, t);
+        const evaluated got(device, glia::softmax_cross_entropy{}, {some.size(), classes}, y, t);
         errors<T> losses(classes);
         errors<T> gradients(classes);
         for (std::size_t n = 0; n < some.size(); ++n) {
@@ -228,7 +224,7 @@ TEST_CASE("softmax cross-entropy keeps its digits over 38 decades, and its gradi
 TEST_CASE("cross-entropies of infinite logits are their limits, where there are such") {
   constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  on_all_backends([&]<glia::backend B>(const B& device) {
+  on_all_backends([&]<class B>(const B& device) {
     const auto same = [](const std::vector<double>& got, const std::vector<double>& expected) {
       return std::equal(got.begin(), got.end(), expected.begin(), expected.end(),
                         [](double a, double b) { return a == b || (a != a && b != b); });
@@ -236,29 +232,29 @@ TEST_CASE("cross-entropies of infinite logits are their limits, where there are 
     const std::vector<double> y{inf, 0,    1,    inf,  0,   1, -inf, 0,   0,   inf, inf,
                                 0,   -inf, -inf, -inf, nan, 0, inf,  nan, inf, 0};
     const std::vector<double> t{1, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0};
-    const evaluated<B> rows(device, glia::softmax_cross_entropy{}, {7, 3}, y, t);
+    const evaluated rows(device, glia::softmax_cross_entropy{}, {7, 3}, y, t);
     CHECK(same({rows.losses.begin(), rows.losses.begin() + 2}, {0, inf}));
     CHECK(std::abs(rows.losses[2] - std::log(2.0)) < 1e-6);
     CHECK(same({rows.losses.begin() + 3, rows.losses.end()}, {nan, nan, nan, 0}));
     CHECK(same({rows.gradients.begin(), rows.gradients.begin() + 6}, {0, 0, 0, 1, -1, 0}));
     CHECK(same({rows.gradients.end() - 3, rows.gradients.end()}, {0, 0, 0}));
 
-    const evaluated<B> ones(device, glia::sigmoid_cross_entropy{}, {6, 1},
-                            {inf, inf, -inf, -inf, inf, nan}, {1, 0, 1, 0, 0.5, 1});
+    const evaluated ones(device, glia::sigmoid_cross_entropy{}, {6, 1},
+                         {inf, inf, -inf, -inf, inf, nan}, {1, 0, 1, 0, 0.5, 1});
     CHECK(same(ones.losses, {0, inf, inf, 0, inf, nan}));
     CHECK(same({ones.gradients.begin(), ones.gradients.end() - 1}, {0, 1, -1, 0, 0.5}));
-    const evaluated<B> margins(device, glia::hinge{}, {4, 1}, {inf, -inf, inf, nan}, {1, 1, -1, 1});
+    const evaluated margins(device, glia::hinge{}, {4, 1}, {inf, -inf, inf, nan}, {1, 1, -1, 1});
     CHECK(same(margins.losses, {0, inf, inf, nan}));
   });
 }
 
 TEST_CASE("losses of values keep their digits over 38 decades") {
   const std::vector<double> some = arguments();
-  on_all_backends([&]<glia::backend B>(const B& device) {
+  on_all_backends([&]<class B>(const B& device) {
     using T = typename B::value_type;
     const auto check = [&](const auto& loss, double t, const auto& right, const auto& slope) {
-      const evaluated<B> got(device, loss, {some.size(), 1}, some,
-                             std::vector<double>(some.size(), t));
+      const evaluated got(device, loss, {some.size(), 1}, some,
+                          std::vector<double>(some.size(), t));
       errors<T> losses;
       errors<T> gradients;
       for (std::size_t i = 0; i < some.size(); ++i) {
@@ -293,15 +289,14 @@ TEST_CASE("losses of values keep their digits over 38 decades") {
 }
 
 TEST_CASE("norms of gradients neither overflow nor underflow before they do") {
-  on_all_backends([&]<glia::backend B>(const B& device) {
+  on_all_backends([&]<class B>(const B& device) {
     using T = typename B::value_type;
     for (double size = 1e-37; size < 1e38; size *= 31) {
       INFO("gradients of " << size);
       // Those of several parameters, one of which is not trained.
-      std::vector<typename B::tensor> gradients{
-          tensor_of(device, {2}, {static_cast<T>(size), 0}),
-          {},
-          tensor_of(device, {1, 2}, {0, static_cast<T>(-size)})};
+      std::vector<glia::tensor> gradients{tensor_of(device, {2}, {static_cast<T>(size), 0}),
+                                          {},
+                                          tensor_of(device, {1, 2}, {0, static_cast<T>(-size)})};
       for (int i = 0; i < 9; ++i) {
         gradients.push_back(tensor_of(device, {1}, {0}));
       }
@@ -309,7 +304,7 @@ TEST_CASE("norms of gradients neither overflow nor underflow before they do") {
       const auto clipped = [&](double bound) {
         auto some = gradients;
         glia::transform_gradients({glia::clip_by_global_norm(bound)}, device, some);
-        return numbers_of(device, some[2])[1];
+        return read(device, some[2])[1];
       };
       const double kept = clipped(1.5 * size);
       CHECK(kept == static_cast<T>(-size));
@@ -322,6 +317,6 @@ TEST_CASE("norms of gradients neither overflow nor underflow before they do") {
   const glia::cpu<double> device;
   for (const double size : {1e-300, 1e-200, 1e200, 1e300}) {
     const auto length = device.run(kernels::norm{}, tensor_of(device, {2}, {3 * size, 4 * size}));
-    CHECK(std::abs(numbers_of(device, length)[0] / (5 * size) - 1) < 1e-15);
+    CHECK(std::abs(read(device, length)[0] / (5 * size) - 1) < 1e-15);
   }
 }

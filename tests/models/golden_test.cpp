@@ -38,7 +38,7 @@ std::vector<double> ten_losses(Model& net, const Optimizer& optimizer, std::size
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, optimizer};
   std::vector<double> losses;
   for (int step = 0; step < 10; ++step) {
-    glia::running_scores<typename Model::backend_type> sums(net.device(), {});
+    glia::running_scores sums(net.device(), {});
     trainer.step(b, &sums);
     losses.push_back(sums.loss());
   }

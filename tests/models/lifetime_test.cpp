@@ -19,10 +19,8 @@ const std::string moved_from =
     "assign another model to it first";
 
 // So that a vector of models moves them when it grows.
-static_assert(std::is_nothrow_move_constructible_v<
-              glia::model<decltype(lifetime_network()), glia::cpu<float>>>);
-static_assert(
-    std::is_nothrow_move_assignable_v<glia::model<decltype(lifetime_network()), glia::cpu<float>>>);
+static_assert(std::is_nothrow_move_constructible_v<glia::model<decltype(lifetime_network())>>);
+static_assert(std::is_nothrow_move_assignable_v<glia::model<decltype(lifetime_network())>>);
 
 }  // namespace
 
@@ -91,7 +89,7 @@ TEST_CASE("a trainer says that its model is gone") {
   refused([&] { (void)trainer.fit(data, {.progress = nullptr}); });
   CHECK(trainer.step_count() == 0);
   CHECK(contains(message_of<glia::value_error>([&] {
-                   glia::tape<glia::cpu<float>> on{glia::cpu<float>()};
+                   glia::tape on{glia::cpu<float>()};
                    updates.add(on, std::vector<glia::gradient_slot>(4));
                  }),
                  "optimizer_state: the model no longer exists; keep it alive as long as the "
@@ -126,7 +124,7 @@ TEST_CASE("a description that reduces the batch is refused when the model is mad
 }
 
 TEST_CASE("a gradient that is none is said to be none") {
-  glia::tape<glia::cpu<float>> on{glia::cpu<float>()};
+  glia::tape on{glia::cpu<float>()};
   const std::vector<float> one{1, 2};
   const auto x = on.leaf(on.device().from_host(std::span<const float>(one), {2}));
   const auto other = on.leaf(x.value());

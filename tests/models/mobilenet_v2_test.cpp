@@ -249,10 +249,9 @@ TEST_CASE("MobileNetV2 in training is what the reference computes") {
   const mobilenet_v2 layers{{.width = 0.25, .classes = 4}};
   const glia::shape batch{4, 64, 64, 3};
   const auto forward = [&](const auto& device) {
-    using B = std::remove_cvref_t<decltype(device)>;
     glia::model net{layers, glia::sample_of(batch), device};
     set_all(net);
-    glia::tape<B> on(device);
+    glia::tape on(device);
     std::vector<glia::gradient_slot> slots;
     const auto x =
         on.constant(test::tensor_of(device, batch, glia::testing::test_values(batch, 1)));

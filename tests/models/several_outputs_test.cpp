@@ -306,10 +306,10 @@ TEST_CASE("classes of the steps of sequences are learnt, and those of none left 
   const glia::reference<double> device;
   const std::vector<double> logits{1, 2, 0, 0, 3, -1, 0.5, 0.5, 2, 1, 0, 1};
   const std::vector<double> steps{1, -1, 0, -1, -1, -1};
-  glia::tape<glia::reference<double>> on(device);
+  glia::tape on(device);
   const auto y = on.leaf(device.from_host(std::span<const double>(logits), {2, 3, 2}));
-  const auto losses = loss(y, glia::targets<glia::reference<double>>{
-                                  {}, device.from_host(std::span<const double>(steps), {2, 3})});
+  const auto losses =
+      loss(y, glia::targets{{}, device.from_host(std::span<const double>(steps), {2, 3})});
   std::vector<double> values(2);
   device.to_host(losses.value(), std::span<double>(values));
   const double first = std::log(std::exp(1) + std::exp(2)) - 2;

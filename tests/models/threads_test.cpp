@@ -305,7 +305,7 @@ TEST_CASE("an update of a loop of one's own waits for who reads the model") {
   std::atomic<bool> done{false};
   std::optional<glia::model_access::reading> reads(std::in_place, net.access());
   std::thread loop([&] {
-    glia::tape<glia::cpu<float>> on(net.device());
+    glia::tape on(net.device());
     std::vector<glia::gradient_slot> slots;
     const auto y = net.forward(on.constant(net.device().run(kernels::full{{2, 8}, 1})), slots,
                                glia::run_mode::training, {});
@@ -383,8 +383,7 @@ namespace {
 /// Gives its parameter, whatever comes.
 struct answer {
   static constexpr std::string_view type_name = "answer";
-  template <glia::backend B>
-  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, const glia::variable<B>& x) const {
+  [[nodiscard]] glia::variable operator()(glia::scope& s, const glia::variable& x) const {
     return s.parameter("value", x.shape(), three);
   }
   [[nodiscard]] static std::string description() { return "answer"; }
@@ -395,7 +394,7 @@ struct answer {
 
 TEST_CASE("an output that is a parameter lasts longer than the model") {
   const glia::cpu<float> device({.threads = 1});
-  glia::tape<glia::cpu<float>> on(device);
+  glia::tape on(device);
   const auto y = [&] {
     const glia::model net{answer{}, {3}, device};
     return net.infer(on.constant(device.run(kernels::full{{1, 3}, 0})));
@@ -406,7 +405,7 @@ TEST_CASE("an output that is a parameter lasts longer than the model") {
 
 TEST_CASE("infer keeps nothing for a backward pass and refuses what needs one") {
   const auto net = small();
-  glia::tape<glia::cpu<float>> on(net.device());
+  glia::tape on(net.device());
   const auto x = on.leaf(net.device().run(kernels::full{{1, 8}, 0}));
   CHECK(test::contains(test::message_of<glia::value_error>([&] { (void)net.infer(x); }),
                        "infer expected a constant"));

@@ -223,7 +223,7 @@ TEST_CASE("networks of the zoo in training are what the reference computes") {
     const zoo_network features = net.stages(0, net.stage_count() / 2);
     const auto forward = [&](const auto& device) {
       glia::model model{features, glia::sample_of(batch), device};
-      glia::tape<std::remove_cvref_t<decltype(device)>> on(device);
+      glia::tape on(device);
       std::vector<glia::gradient_slot> slots;
       const auto x =
           on.constant(test::tensor_of(device, batch, glia::testing::test_values(batch, 1)));

@@ -49,8 +49,7 @@ class ranks_running {
     const std::string command =
         glia::text("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ",
                    "OMPI_MCA_rmaps_base_oversubscribe=1 TMPDIR='", sessions,
-                   "'; exec '" GLIA_MPIRUN "' ",
-                   started(ranks, GLIA_MPI_TRAINING),
+                   "'; exec '" GLIA_MPIRUN "' ", started(ranks, GLIA_MPI_TRAINING),
                    beside.empty() ? "" : " : " + started(1, beside.string()));
     std::string shell = "/bin/sh";
     std::string flag = "-c";

@@ -40,7 +40,7 @@ std::pair<double, double> losses_of(Model& net, const xt::xarray<float>& x,
   return {history.epochs.front().training.loss, history.epochs.back().training.loss};
 }
 
-std::vector<std::string> kernels_of(const glia::prepared<glia::cpu<float>>& ready) {
+std::vector<std::string> kernels_of(const glia::prepared& ready) {
   std::vector<std::string> names;
   for (const auto& node : ready.calls().nodes()) {
     names.emplace_back(node.kernel.name());

@@ -92,7 +92,7 @@ void run_set(const glia::onnx::model_content& content, const std::filesystem::pa
   using glia::onnx::tensor;
   glia::onnx::graph_reader reader(content, false);
   reader.out.whole_recurrences = whole_recurrences;
-  glia::tape<B> on(device);
+  glia::tape on(device);
   std::map<glia::value_id, std::vector<double>> given;
   const auto& graph = content.graph();
   std::set<std::string> weights;
@@ -136,14 +136,14 @@ void run_set(const glia::onnx::model_content& content, const std::filesystem::pa
     const std::vector<float> numbers = w.read();
     given[w.value] = {numbers.begin(), numbers.end()};
   }
-  glia::onnx::replay<B> run(reader.out.calls, on);
+  glia::onnx::replay run(reader.out.calls, on);
   for (const auto& [id, numbers] : given) {
     run.set(id, on.constant(device.from_host(std::span<const double>(numbers),
                                              reader.out.calls.spec(id).shape)));
   }
-  glia::parameter_list<B> none;
+  glia::parameter_list none;
   std::vector<glia::gradient_slot> slots;
-  glia::scope<B> scope(on, std::as_const(none), slots);
+  glia::scope scope(on, std::as_const(none), slots);
   for (const auto& node : reader.out.calls.nodes()) {
     run.run(node, scope);
   }

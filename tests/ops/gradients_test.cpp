@@ -61,7 +61,7 @@ TEST_CASE("numbers may stand on either side of an operator") {
   check_op("2 / x", x, [](const auto& at) { return 2.0 / at[0]; });
 
   const glia::reference<double> device;
-  glia::tape<glia::reference<double>> tape(device);
+  glia::tape tape(device);
   const double three = 3;
   const auto at = tape.constant(device.from_host(std::span(&three, 1), {1}));
   const auto number = [&](const auto& y) {
@@ -114,10 +114,10 @@ TEST_CASE("reductions and reshapes have the right adjoint") {
 TEST_CASE("axes of reductions, concat and split can be counted from the last one") {
   using B = glia::reference<double>;
   const B device;
-  glia::tape<B> tape(device);
+  glia::tape tape(device);
   const std::vector<double> numbers{1, 2, 3, 4, 5, 6};
   const auto x = tape.constant(device.from_host(std::span(numbers), {2, 3}));
-  const auto values = [&](const glia::variable<B>& y) {
+  const auto values = [&](const glia::variable& y) {
     std::vector<double> result(y.shape().size());
     device.to_host(y.value(), std::span(result));
     return result;
@@ -278,7 +278,7 @@ TEST_CASE("softmax and its cross-entropy have the right adjoint") {
 
 TEST_CASE("nothing cannot be joined") {
   CHECK(test::message_of<glia::value_error>([] {
-          (void)ops::concat(std::vector<glia::variable<glia::reference<double>>>{}, 0);
+          (void)ops::concat(std::vector<glia::variable>{}, 0);
         }) == "concat: expected at least one variable, got none");
 }
 
@@ -306,7 +306,7 @@ TEST_CASE("parts of a tensor have their gradients together, whichever are used")
   const auto error = [&](const auto& function) {
     return glia::testing::gradient_error(device, function, {{{2, 6, 3}, 1U}});
   };
-  using variables = std::vector<glia::variable<glia::cpu<double>>>;
+  using variables = std::vector<glia::variable>;
   CHECK(error([](const variables& x) {
           const auto parts = glia::ops::split(x[0], 1, {1, 3, 2});
           return glia::ops::concat({parts[2] * 3.0, glia::ops::square(parts[1])}, 1);
@@ -318,7 +318,7 @@ TEST_CASE("parts of a tensor have their gradients together, whichever are used")
         }) < tolerance::gradient);
   CHECK(error([](const variables& x) { return glia::ops::split(x[0], 2, {3})[0]; }) <
         tolerance::gradient);
-  glia::tape<glia::cpu<double>> on(device);
+  glia::tape on(device);
   const auto x = on.leaf(device.run(kernels::full{{2, 4}, 1}));
   const auto unused = on.leaf(device.run(kernels::full{{2, 4}, 1}));
   const auto parts = glia::ops::split(x, 1, {1, 3});
@@ -334,7 +334,7 @@ TEST_CASE("parts of a tensor have their gradients together, whichever are used")
 
 TEST_CASE("quantization hands gradients on within its range") {
   const glia::reference<double> device;
-  glia::tape<glia::reference<double>> on(device);
+  glia::tape on(device);
   const auto x = on.leaf(test::tensor_of(device, {2, 3}, {0.26F, -0.26F, 5, -5, 1.1F, 0}));
   const auto scales = test::tensor_of(device, {1}, {0.5F});
   const auto y = ops::fake_quantize(x, scales, {2, 0, 7});

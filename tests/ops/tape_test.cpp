@@ -7,7 +7,7 @@ using test::values_of;
 
 TEST_CASE("backward gives the gradients of all leaves, added over all uses") {
   const glia::cpu<float> device;
-  glia::tape<glia::cpu<float>> on(device);
+  glia::tape on(device);
   const auto x = on.leaf(tensor_of(device, {2}, {3, 4}));
   const auto c = on.constant(tensor_of(device, {2}, {10, 20}));
   const auto y = glia::ops::sum(x * x + x * c);
@@ -18,7 +18,7 @@ TEST_CASE("backward gives the gradients of all leaves, added over all uses") {
 
 TEST_CASE("a branch that the result does not depend on gets no gradient") {
   const glia::cpu<float> device;
-  glia::tape<glia::cpu<float>> on(device);
+  glia::tape on(device);
   const auto x = on.leaf(tensor_of(device, {1}, {3}));
   const auto unused = on.leaf(tensor_of(device, {1}, {5}));
   const auto side = unused * 2.0;
@@ -28,7 +28,7 @@ TEST_CASE("a branch that the result does not depend on gets no gradient") {
 }
 
 TEST_CASE("differentiating what depends on no parameter is an error") {
-  glia::tape<glia::cpu<float>> on{glia::cpu<float>()};
+  glia::tape on{glia::cpu<float>()};
   const auto x = on.constant(on.device().run(kernels::full{{}, 1}));
   CHECK(test::contains(message_of<glia::value_error>([&] { on.backward(x * 2.0); }),
                        "expected a result that depends on a trainable parameter"));
@@ -36,7 +36,7 @@ TEST_CASE("differentiating what depends on no parameter is an error") {
 
 TEST_CASE("adjoints let go of what they kept once they have run") {
   const glia::cpu<float> device;
-  glia::tape<glia::cpu<float>> on(device);
+  glia::tape on(device);
   const auto x = on.leaf(tensor_of(device, {1}, {3}));
   const auto held = tensor_of(device, {1}, {7});
   const auto y = x * on.constant(held);
@@ -48,7 +48,7 @@ TEST_CASE("adjoints let go of what they kept once they have run") {
 TEST_CASE("a tape that is cleared half way lets go of everything") {
   const glia::cpu<float> device;
   const auto held = tensor_of(device, {1}, {7});
-  glia::tape<glia::cpu<float>> on(device);
+  glia::tape on(device);
   {
     const auto y = on.leaf(tensor_of(device, {1}, {3})) * on.constant(held);
     CHECK_FALSE(held.unique());
@@ -59,8 +59,8 @@ TEST_CASE("a tape that is cleared half way lets go of everything") {
 
 TEST_CASE("variables, results and slots of another tape are refused") {
   const glia::cpu<float> device;
-  glia::tape<glia::cpu<float>> one(device);
-  glia::tape<glia::cpu<float>> other(device);
+  glia::tape one(device);
+  glia::tape other(device);
   const auto x = one.leaf(tensor_of(device, {1}, {3}));
   const auto y = other.leaf(tensor_of(device, {1}, {5}));
   const auto refused = [](const auto& call) {
@@ -80,7 +80,7 @@ TEST_CASE("variables, results and slots of another tape are refused") {
 
 TEST_CASE("what was recorded is used up by the first backward") {
   const glia::cpu<float> device;
-  glia::tape<glia::cpu<float>> on(device);
+  glia::tape on(device);
   const auto x = on.leaf(tensor_of(device, {1}, {3}));
   const auto y = x * 2.0;
   on.backward(y);
@@ -92,9 +92,9 @@ TEST_CASE("what was recorded is used up by the first backward") {
 
 TEST_CASE("an operand that is no tensor is refused by its name") {
   const glia::cpu<float> device;
-  glia::tape<glia::cpu<float>> on(device);
+  glia::tape on(device);
   const auto x = on.leaf(tensor_of(device, {1}, {3}));
-  const glia::targets<glia::cpu<float>> of_classes;
+  const glia::targets of_classes;
   CHECK(test::contains(message_of<glia::value_error>([&] { (void)(x - of_classes.values); }),
                        "an operand of + - * / is an empty tensor; the targets"));
 }

@@ -24,9 +24,9 @@ glia::labeled_arrays rows_in_parts(std::size_t first, std::size_t count) {
 const glia::sequential network_of_rows{glia::dense{7, glia::tanh}, glia::dense{3}};
 
 /// The parameters after six batches of 8 in order, of which a step takes `batches` at a time.
-template <glia::backend B, class Rule>
-std::vector<float> after_batches(const B& device, const Rule& rule, std::size_t batch_size,
-                                 std::size_t epochs) {
+template <class Rule>
+std::vector<float> after_batches(const glia::device& device, const Rule& rule,
+                                 std::size_t batch_size, std::size_t epochs) {
   glia::model net{network_of_rows, {5}, device};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, rule};
   trainer.fit(rows_in_parts(0, 24),

@@ -12,9 +12,9 @@ template <class Optimizer>
 std::vector<double> two_steps(const Optimizer& optimizer) {
   const glia::cpu<double> device;
   const double gradients[2][2] = {{0.5, -2.0}, {1.0, 0.25}};
-  std::vector<glia::cpu<double>::tensor> parameters{device.run(kernels::full{{1}, 1.0}),
-                                                    device.run(kernels::full{{1}, -3.0})};
-  std::vector<std::vector<glia::cpu<double>::tensor>> slots(2);
+  std::vector<glia::tensor> parameters{device.run(kernels::full{{1}, 1.0}),
+                                       device.run(kernels::full{{1}, -3.0})};
+  std::vector<std::vector<glia::tensor>> slots(2);
   for (auto& own : slots) {
     for (std::size_t i = 0; i < optimizer.state_count(); ++i) {
       own.push_back(device.run(kernels::full{{1}, optimizer.initial_state()}));
@@ -27,7 +27,7 @@ std::vector<double> two_steps(const Optimizer& optimizer) {
                       slots[i], numbers);
     }
   }
-  return {parameters[0].data()[0], parameters[1].data()[0]};
+  return {test::data_of<double>(parameters[0])[0], test::data_of<double>(parameters[1])[0]};
 }
 
 constexpr double exact = 1e-14;
@@ -144,7 +144,7 @@ TEST_CASE("optimizers describe themselves, compare, and refuse what is out of ra
 TEST_CASE("clipping bounds every value, or the joint norm") {
   const glia::cpu<float> device;
   const auto clipped = [&](const std::vector<glia::gradient_transform>& how) {
-    std::vector<glia::cpu<float>::tensor> gradients{
+    std::vector<glia::tensor> gradients{
         test::tensor_of(device, {2}, {3, 0}), {}, test::tensor_of(device, {1}, {-4})};
     glia::transform_gradients(how, device, gradients);
     auto all = test::values_of(device, gradients[0]);
@@ -192,7 +192,7 @@ TEST_CASE("clipping refuses bounds that bound nothing or make nothing of gradien
     CHECK_THROWS_AS(glia::clip_by_global_norm(bound), glia::value_error);
     CHECK_THROWS_AS(glia::clip_by_value(bound), glia::value_error);
   }
-  std::vector<glia::cpu<float>::tensor> gradients;
+  std::vector<glia::tensor> gradients;
   CHECK_THROWS_AS(glia::transform_gradients({{.bound = INFINITY}}, glia::cpu<float>(), gradients),
                   glia::value_error);
   constexpr glia::gradient_transform how = glia::clip_by_global_norm(2);

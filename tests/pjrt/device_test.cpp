@@ -76,12 +76,11 @@ TEST_CASE("what XLA compiles conforms in float and double, with plugins of two v
   const glia::pjrt<float> in_float(options);
   const glia::pjrt<double> in_double(options);
   // Together, since the reference takes most of the time.
-  if (plugins.size() < 2) {
-    test::require_conformance(in_float, in_double);
-  } else {
-    test::require_conformance(in_float, in_double,
-                              glia::pjrt<float>(test::without_cache(plugins.back())));
+  std::vector<glia::device> devices{in_float, in_double};
+  if (plugins.size() > 1) {
+    devices.push_back(glia::pjrt<float>(test::without_cache(plugins.back())));
   }
+  test::require_conformance(devices);
 }
 
 TEST_CASE("a training on a device is that on the cpu, in a few programs") {
@@ -145,28 +144,27 @@ TEST_CASE("a tensor that others hold stays as it is when a program writes over i
     GLIA_SKIP(test::no_pjrt_plugin);
   }
   const glia::pjrt device(test::without_cache(plugins.front()));
-  using B = glia::pjrt<float>;
   const glia::recorder on;
   const auto p = on.input("p", glia::real_of({3}));
   const auto twice = on.run(kernels::binary{}, p, p);
   on.next(p, twice);
-  const glia::program<B> doubling(on.recorded(), device);
-  B::tensor state = test::tensor_of(device, {3}, {1, 2, 3});
-  const B::tensor held = state;
-  B::tensor* const input = &state;
+  const glia::program doubling(on.recorded(), device);
+  glia::tensor state = test::tensor_of(device, {3}, {1, 2, 3});
+  const glia::tensor held = state;
+  glia::tensor* const input = &state;
   doubling.run(std::span(&input, 1), {});
   CHECK(test::values_of(device, held) == std::vector<float>{1, 2, 3});
   CHECK(test::values_of(device, state) == std::vector<float>{2, 4, 6});
   doubling.run(std::span(&input, 1), {});  // and now it is given up
   CHECK(test::values_of(device, state) == std::vector<float>{4, 8, 12});
-  B::tensor foreign =
+  glia::tensor foreign =
       test::tensor_of(glia::pjrt(test::without_cache(plugins.back())), {3}, {1, 2, 3});
-  B::tensor* const of_another = &foreign;
+  glia::tensor* const of_another = &foreign;
   CHECK(test::contains(
       test::message_of<glia::value_error>([&] { doubling.run(std::span(&of_another, 1), {}); }),
       "belongs to another device"));
-  B::tensor wrong = test::tensor_of(device, {2}, {1, 2});
-  B::tensor* const other = &wrong;
+  glia::tensor wrong = test::tensor_of(device, {2}, {1, 2});
+  glia::tensor* const other = &wrong;
   CHECK(test::contains(
       test::message_of<glia::shape_error>([&] { doubling.run(std::span(&other, 1), {}); }),
       "'p' a tensor of shape (3,), got (2,)"));

@@ -19,13 +19,12 @@ struct simple_recurrence {
   std::size_t units = 0;
   static constexpr std::string_view type_name = "simple_recurrence";
 
-  template <glia::backend B>
-  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+  [[nodiscard]] glia::variable operator()(glia::scope& s, glia::variable x) const {
     const glia::shape in = x.shape();
     const auto from_input = s.parameter("input", {in[2], units}, glia::glorot_uniform());
     const auto from_state = s.parameter("state", {units, units}, glia::glorot_uniform());
     const auto bias = s.parameter("bias", {units}, glia::constant(0));
-    std::optional<glia::variable<B>> state;
+    std::optional<glia::variable> state;
     for (std::size_t t = 0; t < in[1]; ++t) {
       const auto at = glia::ops::reshape(glia::ops::slice(x, {.axis = 1, .begin = t, .extent = 1}),
                                          {in[0], in[2]});
@@ -51,8 +50,8 @@ xt::xarray<float> noise(const std::vector<std::size_t>& extents) {
 }
 
 /// Ten steps on ten batches, and then all parameters, one after the other.
-template <class B, class Network, class Data, class Loss>
-std::vector<std::vector<float>> ten_steps(const B& device, const Network& network,
+template <class Network, class Data, class Loss>
+std::vector<std::vector<float>> ten_steps(const glia::device& device, const Network& network,
                                           const glia::shape& sample, const Data& data,
                                           const Loss& loss) {
   glia::model net{network, sample, device};

@@ -77,7 +77,8 @@ TEST_CASE("kernels run one by one on several devices as on one") {
   const glia::pjrt<double> device = devices(plugins.front(), 2);
   const std::vector<float> values{1, 2, 3, 4, 5, 6};
   const auto split = device.samples_from_host(std::span<const float>(values), {2, 3});
-  CHECK(split.buffer().layout() == glia::detail::device_layout::by_rows);
+  CHECK(glia::pjrt_backend<double>::buffer_of(split).layout() ==
+        glia::detail::device_layout::by_rows);
   CHECK(test::values_of(device, split) == values);
   const auto whole = device.from_host(std::span<const float>(values), {2, 3});
   CHECK(test::values_of(device, device.run(kernels::binary{}, split, whole)) ==

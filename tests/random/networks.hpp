@@ -20,8 +20,7 @@ namespace test::random {
 struct own_layer {
   static constexpr std::string_view type_name = "own";
 
-  template <glia::backend B>
-  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+  [[nodiscard]] glia::variable operator()(glia::scope& s, glia::variable x) const {
     const std::size_t features = x.shape().back();
     const auto scale = s.parameter("scale", {features}, glia::random_uniform(1));
     const auto shift = s.parameter("shift", {}, glia::constant(0.5));
@@ -39,8 +38,7 @@ struct own_layer {
 struct own_gate {
   static constexpr std::string_view type_name = "gate";
 
-  template <glia::backend B>
-  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+  [[nodiscard]] glia::variable operator()(glia::scope& s, glia::variable x) const {
     const glia::shape in = x.shape();
     s.expect(in.rank() == 4, "expected images");
     const auto weights = s.parameter("weights", {in[3], in[3]}, glia::glorot_uniform());
@@ -74,10 +72,9 @@ class network {
     return network(boxed<Holder>(std::make_shared<const Holder>(std::move(one))));
   }
 
-  template <glia::backend B>
-  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+  [[nodiscard]] glia::variable operator()(glia::scope& s, glia::variable x) const {
     return std::visit(
-        [&](const auto& held) -> glia::variable<B> {
+        [&](const auto& held) -> glia::variable {
           if constexpr (is_row<decltype(held)>) {
             for (std::size_t i = 0; i < held.size(); ++i) {
               x = s.run(held[i], std::move(x), "network", i);

@@ -24,8 +24,7 @@ namespace test {
 struct own_biases {
   static constexpr std::string_view type_name = "own_biases";
 
-  template <glia::backend B>
-  glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+  glia::variable operator()(glia::scope& s, glia::variable x) const {
     const std::size_t width = x.shape().back();
     x = x * s.parameter("factor", {width}, glia::constant(1));
     x = x + s.parameter("first", {width}, glia::constant(0.1));
@@ -366,7 +365,7 @@ class random_ranks {
 
   [[nodiscard]] result train(glia::distribution over) const {
     glia::model net{glia::layer_stack{layers_}, sample_, B({.threads = threads_}), {.seed = 5}};
-    const std::vector<T> before = parameters_of(net);
+    const std::vector<T> before = parameters_of<T>(net);
     glia::history history;
     const auto train_with = [&](const auto& loss, const auto& rule) {
       glia::trainer trainer{
@@ -392,7 +391,7 @@ class random_ranks {
     } else {
       by_rule(glia::mean_squared_error{});
     }
-    result all{parameters_of(net), {}, history.training("loss")};
+    result all{parameters_of<T>(net), {}, history.training("loss")};
     if (validates_) {
       const std::vector<double> more = history.validation("loss");
       all.losses.insert(all.losses.end(), more.begin(), more.end());

@@ -39,8 +39,7 @@ inline std::vector<float> random_values(network_source& source, std::size_t samp
   return values;
 }
 
-template <class B>
-numbers values_of(const B& device, const typename B::tensor& t) {
+inline numbers values_of(const glia::device& device, const glia::tensor& t) {
   numbers result(t.shape().size());
   device.to_host(t, std::span<double>(result));
   return result;
@@ -67,7 +66,7 @@ void vary_parameters(Model& net, std::uint64_t seed, double disturbance) {
 template <class Model>
 numbers predicted_at_once(const Model& net, const std::vector<float>& values, std::size_t samples) {
   const auto& device = net.device();
-  glia::tape<typename Model::backend_type> on(device);
+  glia::tape on(device);
   auto copy = net;
   std::vector<glia::gradient_slot> slots;
   const auto x = on.constant(device.from_host(std::span<const float>(values),
@@ -82,9 +81,8 @@ inline constexpr std::uint64_t training_seed = 3;
 /// at most 1, and sgd. Returns that norm as it was.
 template <class Model>
 double step_at_once(Model& net, const glia::batch& b, std::uint32_t step) {
-  using B = typename Model::backend_type;
-  const B& device = net.device();
-  glia::tape<B> on(device);
+  const glia::device& device = net.device();
+  glia::tape on(device);
   std::vector<glia::gradient_slot> slots;
   const auto x = on.constant(device.from_host(std::span<const float>(b.inputs), b.input_shape));
   const auto y =
@@ -162,22 +160,22 @@ struct trial {
   std::vector<glia::batch> batches;
 };
 
-template <glia::backend B = oracle>
-glia::model<network, B> exact_model(const trial& t, double disturbance) {
-  glia::model net{t.of.net, t.of.sample, B(), {.seed = t.seed}};
+inline glia::model<network> exact_model(const trial& t, double disturbance,
+                                        const glia::device& on = oracle()) {
+  glia::model net{t.of.net, t.of.sample, on, {.seed = t.seed}};
   vary_parameters(net, t.seed, disturbance);
   return net;
 }
 
 /// The numbers of the reference at once, with parameters changed by a share of themselves.
-template <glia::backend B = oracle>
-results exact_results(const trial& t, double disturbance = 0) {
-  auto net = exact_model<B>(t, disturbance);
+inline results exact_results(const trial& t, double disturbance = 0,
+                             const glia::device& on = oracle()) {
+  auto net = exact_model(t, disturbance, on);
   results found{predicted_at_once(net, t.values, t.samples), {}, 0};
   for (std::uint32_t step = 0; step < t.batches.size(); ++step) {
     found.steepest = std::max(found.steepest, step_at_once(net, t.batches[step], step));
   }
-  found.trained = as_numbers(test::parameters_of(net));
+  found.trained = test::parameters_of<double>(net);
   return found;
 }
 
@@ -200,19 +198,17 @@ void check_near(const trial& t, const results& exact, numbers results::*which, c
     }
   }
   if (apart > allowed && !std::is_same_v<T, double>) {
-    allow(exact_results<glia::reference<T>>(t));
+    allow(exact_results(t, 0, glia::reference<T>()));
   }
   CHECK(apart <= allowed);
 }
 
 /// What one network gives on the cpu in numbers of type T, in all ways that must give the same
 /// bits.
-template <glia::backend B>
+template <class T>
 class network_on {
  public:
-  using T = typename B::value_type;
-
-  network_on(const drawn& d, const glia::model<network, oracle>& like, const B& on,
+  network_on(const drawn& d, const glia::model<network>& like, const glia::device& on,
              const glia::model_options& options = {})
       : net_(d.net, d.sample, on, options) {
     for (const auto& p : like.parameters()) {
@@ -260,11 +256,11 @@ class network_on {
     for (const glia::batch& b : batches) {
       trainer.step(b);
     }
-    return test::parameters_of(net);
+    return test::parameters_of<T>(net);
   }
 
  private:
-  glia::model<network, B> net_;
+  glia::model<network> net_;
 };
 
 template <class T>

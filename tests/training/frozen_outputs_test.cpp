@@ -1,5 +1,6 @@
 #include <atomic>
 #include <csignal>
+#include <glia/training/progress.hpp>
 #include <mutex>
 #include <sstream>
 

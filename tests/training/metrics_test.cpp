@@ -274,7 +274,7 @@ TEST_CASE("metrics that a model or its data cannot have are refused before a ste
   CHECK(trainer.fit(samples.data(), samples.data(), options).validation("auc").size() == 1);
 
   // A loop of one's own is told, too.
-  using scores = glia::running_scores<glia::cpu<float>>;
+  using scores = glia::running_scores;
   scores sums(net.device(), binary);
   glia::batch batch;
   const std::vector<std::uint32_t> all{0, 1, 2, 3};
@@ -321,7 +321,7 @@ TEST_CASE("numbers kept of each sample are those of all samples, in order") {
 
 TEST_CASE("sums go on from where others stopped, to the same bits") {
   using backend = glia::cpu<float>;
-  using scores = glia::running_scores<backend>;
+  using scores = glia::running_scores;
   const backend device;
   constexpr std::size_t batches = 11;
   constexpr std::size_t size = 7;

@@ -9,16 +9,15 @@ namespace {
 template <class Model, class State>
 void step_by_hand(Model& net, State& state, const glia::batch& b, std::size_t step,
                   std::size_t at_a_time) {
-  using B = typename Model::backend_type;
   const std::size_t width = b.inputs.size() / b.size;
   for (std::size_t first = 0; first < b.size; first += at_a_time) {
-    glia::tape<B> tape(net.device());
+    glia::tape tape(net.device());
     std::vector<glia::gradient_slot> slots;
     const auto x = tape.constant(net.device().from_host(
         std::span(b.inputs).subspan(first * width, at_a_time * width), {at_a_time, width}));
     const auto y = net.forward(x, slots, glia::run_mode::training,
                                {.seed = 1, .step = static_cast<std::uint32_t>(step)});
-    const glia::targets<B> t{
+    const glia::targets t{
         net.device().from_host(std::span(b.labels).subspan(first, at_a_time), {at_a_time}), {}};
     tape.backward(glia::ops::mean(glia::softmax_cross_entropy{}(y, t)));
     state.add(tape, slots);
@@ -75,7 +74,7 @@ TEST_CASE("an optimizer's state refuses the slots of another model, and a factor
   glia::model net{glia::dense{2}, {2}};
   glia::model other{glia::sequential{glia::dense{2}, glia::dense{2}}, {2}};
   glia::optimizer_state state{net, glia::sgd{}};
-  glia::tape<glia::cpu<float>> tape(other.device());
+  glia::tape tape(other.device());
   std::vector<glia::gradient_slot> slots;
   const auto x = tape.constant(test::tensor_of(other.device(), {1, 2}, {1, 2}));
   tape.backward(glia::ops::sum(other.forward(x, slots, glia::run_mode::training, {})));
@@ -92,8 +91,8 @@ TEST_CASE("slots of another model or tape change nothing, whatever the number of
   glia::model net{glia::dense{1}, {2}, device};
   glia::model other{glia::dense{3}, {4}, device};
   glia::optimizer_state state{net, glia::adam{}};
-  glia::tape<glia::cpu<float>> tape(device);
-  glia::tape<glia::cpu<float>> elsewhere(device);
+  glia::tape tape(device);
+  glia::tape elsewhere(device);
   std::vector<glia::gradient_slot> slots;
   const auto x = tape.constant(test::tensor_of(device, {1, 4}, {1, 2, 3, 4}));
   tape.backward(glia::ops::sum(other.forward(x, slots, glia::run_mode::training, {})));

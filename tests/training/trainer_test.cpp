@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <csignal>
+#include <glia/training/progress.hpp>
 #include <sstream>
 
 #include "catch.hpp"
@@ -88,7 +89,7 @@ TEST_CASE("evaluate averages over all samples, the last short batch included") {
 
 TEST_CASE("accuracy of a single output goes by its sign, of one-hot targets by their class") {
   const glia::cpu<float> device;
-  using scores = glia::running_scores<glia::cpu<float>>;
+  using scores = glia::running_scores;
   scores single(device, {glia::accuracy()});
   const std::vector<std::int32_t> labels{1, 0, 1};
   single.add(device.run(kernels::full{{3}, 0}), test::tensor_of(device, {3, 1}, {0.5F, -0.5F, -2}),
@@ -320,7 +321,7 @@ TEST_CASE("metrics ask for no more classes than there are") {
 
 TEST_CASE("scores are summed in double") {
   const glia::reference<float> single;
-  glia::running_scores<glia::reference<float>> sums(single, {});
+  glia::running_scores sums(single, {});
   const auto add = [&](double loss) {
     sums.add(single.run(kernels::full{{1}, loss}), single.run(kernels::full{{1, 1}, 0}), {});
   };
@@ -334,7 +335,7 @@ TEST_CASE("scores are summed in double") {
   CHECK(sums.loss() == 0);
 
   const glia::reference<double> exact;
-  glia::running_scores<glia::reference<double>> digits(exact, {});
+  glia::running_scores digits(exact, {});
   digits.add(exact.run(kernels::full{{1}, 0.1}), exact.run(kernels::full{{1, 1}, 0}), {});
   CHECK(digits.loss() == 0.1);
 }

@@ -21,12 +21,13 @@ glia::batch batch_of(std::size_t size, std::uint32_t seed) {
   return b;
 }
 
-template <class Optimizer, glia::backend B = glia::cpu<float>>
+template <class Optimizer>
 struct training {
-  glia::model<decltype(stateful_network()), B> net{stateful_network(), {2}};
+  glia::model<decltype(stateful_network())> net;
   glia::trainer<decltype(net), glia::softmax_cross_entropy, Optimizer> trainer;
-  explicit training(const Optimizer& how, std::uint64_t seed = 1)
-      : trainer(net, {}, how, {.seed = seed}) {}
+  explicit training(const Optimizer& how, std::uint64_t seed = 1,
+                    const glia::device& device = glia::cpu())
+      : net(stateful_network(), {2}, device), trainer(net, {}, how, {.seed = seed}) {}
   void steps(std::uint32_t first, std::uint32_t end) {
     for (std::uint32_t i = first; i < end; ++i) {
       trainer.step(batch_of(5 + i % 3, i));
@@ -106,7 +107,7 @@ TEST_CASE("epochs go on where they were, shuffled as if nothing had been between
 TEST_CASE("a state of another training is refused, and nothing changes") {
   training one(glia::adam{});
   training plain(glia::sgd{});
-  training<glia::sgd, glia::cpu<double>> exact(glia::sgd{});
+  training exact(glia::sgd{}, 1, glia::cpu<double>());
   plain.steps(0, 2);
   const auto before = plain.trainer.state();
   const auto refused = [&](const glia::training_state& state) {

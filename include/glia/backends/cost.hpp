@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "glia/backends/backend.hpp"
+#include "glia/backends/device.hpp"
 
 namespace glia {
 
@@ -22,119 +22,124 @@ struct cost_totals {
   std::size_t peak_bytes = 0;  ///< highest value of live_bytes so far
 };
 
-/// A device that computes no numbers: its tensors are shapes, and its kernels count their
-/// operations and bytes.
-///
-/// The counts are nominal (see `kernel`): use them for comparisons, not to predict times. Copies
-/// share the counters. Do not use it from several threads at once.
-template <class T = float>
-class cost {
+/// The backend of a `cost` device.
+class cost_backend final : public backend {
  public:
-  using value_type = T;
-
-  /// A shape. Its bytes count as live as long as there is a handle.
-  class tensor {
-   public:
-    tensor() = default;
-    [[nodiscard]] const glia::shape& shape() const noexcept { return spec_.shape; }
-    [[nodiscard]] element type() const noexcept { return spec_.type; }
-    [[nodiscard]] explicit operator bool() const noexcept { return storage_ != nullptr; }
-
-   private:
-    friend class cost;
-    tensor(const tensor_spec& s, std::shared_ptr<const void> storage)
-        : spec_(s), storage_(std::move(storage)) {}
-    tensor_spec spec_;
-    std::shared_ptr<const void> storage_;
-  };
-  /// Creates a device whose counts are zero.
-  cost() : totals_(std::make_shared<cost_totals>()), section_(std::make_shared<section>()) {}
-
-  [[nodiscard]] std::string_view name() const { return "cost"; }
-  /// Returns the counts so far.
+  [[nodiscard]] std::string_view name() const override { return "cost"; }
+  [[nodiscard]] std::size_t real_bytes() const override { return sizeof(float); }
+  [[nodiscard]] fused_kernel_set fused() const override {
+    return fused_kernel_set::of([]<class K>(const K*) {
+      return std::same_as<K, kernels::recurrence> || std::same_as<K, kernels::recurrence_gradient>;
+    });
+  }
   [[nodiscard]] const cost_totals& totals() const { return *totals_; }
 
-  /// Starts a section and returns its count: the bytes of all tensors that are created before the
-  /// next call and still exist.
   [[nodiscard]] std::shared_ptr<const std::size_t> start_section() const {
-    *section_ = std::make_shared<std::size_t>(0);
-    return *section_;
+    section_ = std::make_shared<std::size_t>(0);
+    return section_;
   }
 
-  [[nodiscard]] tensor from_host(std::span<const float>, const shape& s) const {
+  [[nodiscard]] tensor from_host(std::span<const float>, const shape& s) const override {
     return make(real_of(s));
   }
-  [[nodiscard]] tensor from_host(std::span<const double>, const shape& s) const {
+  [[nodiscard]] tensor from_host(std::span<const double>, const shape& s) const override {
     return make(real_of(s));
   }
-  [[nodiscard]] tensor from_host(std::span<const std::int32_t>, const shape& s) const {
+  [[nodiscard]] tensor from_host(std::span<const std::int32_t>, const shape& s) const override {
     return make({s, element::index});
   }
-  /// Fills `out` with zeros, since there are no numbers to copy.
-  template <class Number>
-  void to_host(const tensor&, std::span<Number> out) const {
-    std::fill(out.begin(), out.end(), Number{0});
+  // There are no numbers to copy.
+  void to_host(const tensor&, std::span<float> to) const override {
+    std::fill(to.begin(), to.end(), 0.0F);
+  }
+  void to_host(const tensor&, std::span<double> to) const override {
+    std::fill(to.begin(), to.end(), 0.0);
+  }
+  void to_host(const tensor&, std::span<std::int32_t> to) const override {
+    std::fill(to.begin(), to.end(), 0);
   }
 
-  /// Counts the cost of a kernel. As on other devices, a result takes the memory of an operand that
-  /// has no other handle, if the kernel allows it.
-  template <kernel K, std::same_as<tensor>... Operands>
-  requires(sizeof...(Operands) == K::operands && (is_basic<K> || is_fused<K>))
-      [[nodiscard]] results_t<K, tensor> run(const K& k, Operands... operands) const {
-    const std::array<tensor_spec, K::results> specs = result_specs(k, spec_of(operands)...);
-    const bool relabeled = relabels(k, spec_of(operands)...);
-    totals_->flops += k.flops(spec_of(operands)...);
-    totals_->bytes_moved += glia::bytes_moved<T>(k, spec_of(operands)...);
-    std::array<tensor, K::operands> in{std::move(operands)...};
-    std::array<tensor, K::results> out;
-    for (std::size_t i = 0; i < K::results; ++i) {
-      if (specs[i]) {
-        out[i] = relabeled ? tensor(specs[i], in.front().storage_) : place_for<K>(i, specs[i], in);
+  // As on other devices, a result takes the memory of an operand that has no other handle, if the
+  // kernel allows it.
+  void run(const kernel_call& call) const override {
+    std::array<tensor_spec, most_operands> given;
+    double bytes = 0;
+    for (std::size_t i = 0; i < call.operands.size(); ++i) {
+      given[i] = spec_of(call.operands[i]);
+      bytes += static_cast<double>(size_of(given[i]));
+    }
+    const std::span<const tensor_spec> specs = std::span(given).first(call.operands.size());
+    std::array<tensor_spec, most_results> made;
+    call.type.specs(call.kernel, specs, std::span(made).first(call.results.size()));
+    const bool relabeled = call.type.relabels != nullptr && call.type.relabels(call.kernel, specs);
+    for (std::size_t i = 0; i < call.results.size(); ++i) {
+      bytes += static_cast<double>(size_of(made[i]));
+      if (made[i]) {
+        call.results[i] = relabeled ? std::move(call.operands[0]).reshaped(made[0].shape)
+                                    : place_for(call, i, made[i]);
       }
     }
-    if constexpr (K::results == 1) {
-      return std::move(out[0]);
-    } else {
-      return out;
-    }
+    totals_->flops += call.type.flops(call.kernel, specs);
+    totals_->bytes_moved += relabeled ? 0 : bytes;
   }
 
  private:
-  template <class K>
-  [[nodiscard]] tensor place_for(std::size_t result, const tensor_spec& spec,
-                                 const std::array<tensor, K::operands>& in) const {
-    for (std::size_t choice = 0; overwritten_by<K>(result, choice) < K::operands; ++choice) {
-      const tensor& operand = in[overwritten_by<K>(result, choice)];
-      if (operand.storage_.use_count() == 1 && operand.spec_ == spec) {
+  [[nodiscard]] static std::size_t size_of(const tensor_spec& s) {
+    return s ? s.shape.size() * bytes_of<float>(s.type) : 0;
+  }
+  [[nodiscard]] tensor place_for(const kernel_call& call, std::size_t result,
+                                 const tensor_spec& spec) const {
+    for (const overwrite& one : call.type.overwrites) {
+      const tensor& operand = call.operands[one.operand];
+      if (one.result == result && operand.unique() && spec_of(operand) == spec) {
         return operand;
       }
     }
     return make(spec);
   }
-
   [[nodiscard]] tensor make(const tensor_spec& s) const {
-    const std::size_t size = s.shape.size() * bytes_of<T>(s.type);
+    const std::size_t size = size_of(s);
     totals_->live_bytes += size;
     totals_->peak_bytes = std::max(totals_->peak_bytes, totals_->live_bytes);
-    const section of_section = *section_;
-    if (of_section) {
-      *of_section += size;
+    if (section_) {
+      *section_ += size;
     }
     // The pointer's deleter subtracts the bytes from the counts again.
-    const auto forget = [totals = totals_, of_section, size](const void*) {
+    const auto forget = [totals = totals_, of_section = section_, size](const void*) {
       totals->live_bytes -= size;
       if (of_section) {
         *of_section -= size;
       }
     };
-    return tensor(s, std::shared_ptr<const void>(totals_.get(), forget));
+    return tensor::holding(std::shared_ptr<const void>(totals_.get(), forget), s);
   }
 
-  using section = std::shared_ptr<std::size_t>;
-  std::shared_ptr<cost_totals> totals_;
-  std::shared_ptr<section> section_;  // the current section, if there is one
+  std::shared_ptr<cost_totals> totals_ = std::make_shared<cost_totals>();
+  mutable std::shared_ptr<std::size_t> section_;  // the current section, if there is one
 };
 
-static_assert(backend<cost<float>>);
+/// A device that computes no numbers: its tensors are shapes, and its kernels count their
+/// operations and bytes.
+///
+/// The counts are nominal (see `kernel`): use them for comparisons, not to predict times. Copies
+/// share the counters. Do not use it from several threads at once.
+class cost : public device {
+ public:
+  /// Creates a device whose counts are zero.
+  cost() : device(std::make_shared<const cost_backend>()) {}
+
+  /// Returns the counts so far.
+  [[nodiscard]] const cost_totals& totals() const { return own().totals(); }
+  /// Starts a section and returns its count: the bytes of all tensors that are created before the
+  /// next call and still exist.
+  [[nodiscard]] std::shared_ptr<const std::size_t> start_section() const {
+    return own().start_section();
+  }
+
+ private:
+  [[nodiscard]] const cost_backend& own() const {
+    return static_cast<const cost_backend&>(implementation());
+  }
+};
 
 }  // namespace glia

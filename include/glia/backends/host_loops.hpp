@@ -21,7 +21,7 @@ namespace glia {
 /// class labels. Faster versions would not pay.
 template <class T>
 struct host_loops {
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   void compute(const kernels::full& k, const memory_pool&, const tensor& y) const {
     std::fill_n(y.data(), y.size(), static_cast<T>(k.value));

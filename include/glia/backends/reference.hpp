@@ -1,8 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <string_view>
-#include <utility>
 
+#include "glia/backends/device.hpp"
 #include "glia/backends/host_backend.hpp"
 #include "glia/backends/host_loops.hpp"
 #include "glia/backends/reference/arrangement.hpp"
@@ -44,9 +45,11 @@ struct reference_kernels : host_loops<T>,
 /// The device that defines correct results, against which all other devices are tested: each kernel
 /// is the plain loop of its formula, on one thread, in `float` or `double`.
 template <class T = float>
-class reference : public host_backend<reference_kernels<T>> {
+class reference : public device {
  public:
-  reference() : host_backend<reference_kernels<T>>(std::in_place) {}
+  using value_type = T;
+
+  reference() : device(std::make_shared<const host_backend<reference_kernels<T>>>()) {}
 };
 
 }  // namespace glia

@@ -1,8 +1,7 @@
 #pragma once
 
-// With -DGLIA_COMPILED, a program does not compile the templates in the lists below, because they
-// are in glia::compiled: descriptions, and models and training on the `cpu` device, in float and
-// double. For other devices, the program compiles the last two itself.
+// With -DGLIA_COMPILED, a program does not compile the templates that are listed here, because they
+// are in glia::compiled.
 
 #include "glia/backends/cpu.hpp"
 #include "glia/layers/layers.hpp"
@@ -14,16 +13,13 @@
 #ifdef GLIA_COMPILED
 namespace glia {
 
+extern template class cpu_backend<float>;
+extern template class cpu_backend<double>;
+
 #define GLIA_TEMPLATE extern template
-#include "glia/compiled/descriptions.inl"
-#define GLIA_PART "glia/compiled/host.inl"
-#include "glia/compiled/each_backend.inl"
-#undef GLIA_PART
-#define GLIA_PART "glia/compiled/models.inl"
-#include "glia/compiled/each_backend.inl"
-#undef GLIA_PART
+#include "glia/compiled/layers.inl"
+#include "glia/compiled/losses.inl"
 #undef GLIA_TEMPLATE
-extern template const kernel_functions<cpu<double>>& detail::functions_of_device();
 
 }  // namespace glia
 #endif

@@ -1,14 +1,16 @@
-#include "glia/glia.hpp"
+#include "glia/models/inference_impl.hpp"
+#include "glia/models/model_core_impl.hpp"
 
 namespace glia {
 
-#define GLIA_TEMPLATE template
-#define GLIA_PART "glia/compiled/program.inl"
-#include "glia/compiled/each_backend.inl"
-#undef GLIA_PART
-#define GLIA_PART "glia/compiled/inference.inl"
-#include "glia/compiled/each_backend.inl"
-#undef GLIA_PART
-#undef GLIA_TEMPLATE
+#define GLIA_PREDICTS(T)                                                                      \
+  template void model_core::require_integers(std::span<const T>, model_part) const;           \
+  template void model_core::predict(const description_ref&, std::span<const T>, std::span<T>, \
+                                    std::size_t) const;                                       \
+  template void model_core::predict_batch(const description_ref&, std::span<const T>,         \
+                                          std::span<T>) const;
+GLIA_PREDICTS(float)
+GLIA_PREDICTS(double)
+#undef GLIA_PREDICTS
 
 }  // namespace glia

@@ -1,20 +1,13 @@
 #include "glia/glia.hpp"
+#include "glia/layers/scope_impl.hpp"
 #include "glia/models/plan_model_impl.hpp"
-#include "glia/models/zoo/zoo_network.hpp"
+#include "glia/models/zoo/zoo_network_impl.hpp"
 
 namespace glia {
 
 #define GLIA_TEMPLATE template
-#include "glia/compiled/descriptions.inl"
-#define GLIA_PART "glia/compiled/host.inl"
-#include "glia/compiled/each_backend.inl"
-#undef GLIA_PART
+#include "glia/compiled/layers.inl"
+#include "glia/compiled/losses.inl"
 #undef GLIA_TEMPLATE
-
-#ifndef GLIA_COMPILED_FLOAT_ALONE
-template const kernel_functions<cpu<double>>& detail::functions_of_device();
-#endif
-template variable<recorder> zoo_network::run_stage(scope<recorder>&, variable<recorder>,
-                                                   std::size_t) const;
 
 }  // namespace glia

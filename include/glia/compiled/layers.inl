@@ -1,8 +1,7 @@
 // The layers that most networks have. Other layers are compiled where they are used.
 
-#define GLIA_LAYER(layer)                                                                 \
-  GLIA_TEMPLATE variable<recorder> scope<recorder>::run(const layer&, variable<recorder>, \
-                                                        std::string_view, std::size_t);
+#define GLIA_LAYER(layer) \
+  GLIA_TEMPLATE variable scope::run(const layer&, variable, std::string_view, std::size_t);
 GLIA_LAYER(activation)
 GLIA_LAYER(identity)
 GLIA_LAYER(dense)

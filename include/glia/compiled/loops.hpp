@@ -14,8 +14,8 @@ namespace glia::cpu_loops {
 template <class Family, class T, class K, std::size_t... I>
 [[nodiscard]] constexpr bool is_of(std::index_sequence<I...>) {
   return requires(const Family& loops, const K& k, const memory_pool& memory,
-                  const host_tensor<T>& tensor) {
-    loops.compute(k, memory, (static_cast<void>(I), tensor)...);
+                  const tensor_view<T>& x) {
+    loops.compute(k, memory, (static_cast<void>(I), x)...);
   };
 }
 

@@ -2,11 +2,9 @@
 
 namespace glia {
 
-template class cpu_kernels<float>;
-template class cpu<float>;
+template class cpu_backend<float>;
 #ifndef GLIA_COMPILED_FLOAT_ALONE
-template class cpu_kernels<double>;
-template class cpu<double>;
+template class cpu_backend<double>;
 #endif
 
 namespace cpu_loops {

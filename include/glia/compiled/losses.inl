@@ -1,8 +1,8 @@
 // glia's losses and optimizers.
 
-#define GLIA_LOSS(loss)                                                \
-  GLIA_TEMPLATE variable<recorder> loss_ref<recorder>::apply_as<loss>( \
-      const void*, variable<recorder>, const targets<recorder>&, const std::vector<row_part>&);
+#define GLIA_LOSS(loss)                                                                  \
+  GLIA_TEMPLATE variable loss_ref::apply_as<loss>(const void*, variable, const targets&, \
+                                                  const std::vector<row_part>&);
 GLIA_LOSS(softmax_cross_entropy)
 GLIA_LOSS(sigmoid_cross_entropy)
 GLIA_LOSS(mean_squared_error)
@@ -11,11 +11,11 @@ GLIA_LOSS(huber)
 GLIA_LOSS(hinge)
 #undef GLIA_LOSS
 
-#define GLIA_OPTIMIZER(rule)                                                                     \
-  GLIA_TEMPLATE optimizer_ref<recorder>::numbers_room optimizer_ref<recorder>::numbers_as<rule>( \
-      const void*, std::size_t, double);                                                         \
-  GLIA_TEMPLATE void optimizer_ref<recorder>::apply_as<rule>(                                    \
-      const void*, const recorder&, tensor&, tensor, std::vector<tensor>&, const tensor&);
+#define GLIA_OPTIMIZER(rule)                                                                      \
+  GLIA_TEMPLATE optimizer_ref::numbers_room optimizer_ref::numbers_as<rule>(const void*,          \
+                                                                            std::size_t, double); \
+  GLIA_TEMPLATE void optimizer_ref::apply_as<rule>(const void*, const device&, tensor&, tensor,   \
+                                                   std::vector<tensor>&, const tensor&);
 GLIA_OPTIMIZER(sgd)
 GLIA_OPTIMIZER(adam)
 GLIA_OPTIMIZER(adamw)

@@ -1,3 +1,4 @@
+#include "glia/backends/recorder_impl.hpp"
 #include "glia/graph/passes/chain_convolutions.hpp"
 #include "glia/graph/passes/cut_batch.hpp"
 #include "glia/graph/passes/fold_scaling.hpp"
@@ -11,4 +12,3 @@
 #include "glia/graph/passes/pack_weights.hpp"
 #include "glia/graph/passes/quantize_products.hpp"
 #include "glia/graph/passes/samples_apart.hpp"
-#include "glia/graph/recorder_impl.hpp"

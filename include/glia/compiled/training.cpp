@@ -1,12 +1,6 @@
-#include "glia/glia.hpp"
+#include "glia/optimizers/gradient_transforms_impl.hpp"
+#include "glia/training/evaluate_core_impl.hpp"
+#include "glia/training/frozen_outputs_impl.hpp"
 #include "glia/training/recorded_step.hpp"
-
-namespace glia {
-
-#define GLIA_TEMPLATE template
-#define GLIA_PART "glia/compiled/training.inl"
-#include "glia/compiled/each_backend.inl"
-#undef GLIA_PART
-#undef GLIA_TEMPLATE
-
-}  // namespace glia
+#include "glia/training/running_scores_impl.hpp"
+#include "glia/training/trainer_core_impl.hpp"

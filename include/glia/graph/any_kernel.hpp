@@ -10,13 +10,18 @@
 #include <type_traits>
 #include <utility>
 
-#include "glia/backends/cpu.hpp"
 #include "glia/graph/made_by_passes.hpp"
+#include "glia/kernels/host_function.hpp"
 #include "glia/kernels/kernel.hpp"
+#include "glia/kernels/tensor.hpp"
 
 namespace glia {
 
 class any_kernel;
+
+/// The most operands and results of a kernel.
+inline constexpr std::size_t most_operands = 16;
+inline constexpr std::size_t most_results = 4;
 
 namespace detail {
 
@@ -26,12 +31,6 @@ template <class K>
 inline char id_of = 0;
 
 }  // namespace detail
-
-/// A function that runs a kernel on a device, with existing result tensors.
-template <class B>
-using kernel_function = void (*)(const B& device, const void* kernel,
-                                 const typename B::tensor* const* operands,
-                                 const typename B::tensor* const* results);
 
 /// The functions and properties of a kernel type, which are known only at run time; see `kernel`.
 /// Optional members are null if the type does not have them.
@@ -43,16 +42,20 @@ struct kernel_type {
   bool updates;
   void (*specs)(const void* kernel, std::span<const tensor_spec> operands,
                 std::span<tensor_spec> results);
+  /// Does the same for tensors. Returns whether the result has the same elements as the operand.
+  bool (*specs_for)(const void* kernel, std::span<const tensor> operands,
+                    std::span<tensor_spec> results);
   double (*flops)(const void* kernel, std::span<const tensor_spec> operands);
   void (*axes)(const void* kernel, std::span<const tensor_spec> operands,
                std::span<batch_axis> of_operands, std::span<batch_axis> of_results);
   bool (*relabels)(const void* kernel, std::span<const tensor_spec> operands);
   std::span<const overwrite> overwrites;
   bool (*equal)(const void* a, const void* b);
+  std::shared_ptr<const void> (*copy)(const void* kernel);
   any_kernel (*for_rows)(const any_kernel& kernel, std::size_t rows);
   /// Runs the kernel on the `cpu` device in float. A program that names a kernel contains its loops
   /// through this pointer.
-  kernel_function<cpu<float>> on_cpu;
+  host_function on_cpu;
   /// The types into which passes can turn the kernel.
   std::span<const kernel_type* const> becomes;
 };
@@ -63,6 +66,8 @@ class any_kernel {
  public:
   template <class K>
   requires(!std::same_as<K, any_kernel> && kernel<K>) any_kernel(const K& k);
+  /// Copies the kernel of a call.
+  any_kernel(const kernel_type& type, const void* kernel) : any_kernel(type, type.copy(kernel)) {}
 
   [[nodiscard]] const kernel_type& type() const noexcept { return *type_; }
   [[nodiscard]] const void* value() const noexcept { return value_.get(); }
@@ -147,37 +152,6 @@ template <kernel K>
   }
 }
 
-/// Copies the initial value of an update to the result, unless it is already there.
-template <class B>
-void start_from(const B& device, const typename B::tensor& operand,
-                const typename B::tensor& result) {
-  if (operand && operand.bytes() != result.bytes()) {
-    device.copy_into(operand, result);
-  }
-}
-
-/// The kernel_function of a kernel type.
-template <class B, kernel K>
-void run_kernel(const B& device, const void* kernel, const typename B::tensor* const* operands,
-                const typename B::tensor* const* results) {
-  [&]<std::size_t... I, std::size_t... R>(std::index_sequence<I...>, std::index_sequence<R...>) {
-    if constexpr (updates<K>()) {
-      (start_from(device, *operands[overwritten_by<K>(R)], *results[R]), ...);
-    }
-    device.run_into(*static_cast<const K*>(kernel), *operands[I]..., *results[R]...);
-  }
-  (std::make_index_sequence<K::operands>{}, std::make_index_sequence<K::results>{});
-}
-
-template <class B, kernel K>
-[[nodiscard]] constexpr kernel_function<B> function_of() {
-  if constexpr (runs<B, K>) {
-    return &run_kernel<B, K>;
-  } else {
-    return nullptr;
-  }
-}
-
 template <kernel K>
 [[nodiscard]] constexpr std::size_t count_made_of() {
   std::size_t count = 0;
@@ -195,7 +169,8 @@ inline constexpr auto made_of = [] {
 }();
 
 template <kernel K>
-inline constexpr kernel_type type_of{
+requires(K::operands <= most_operands &&
+         K::results <= most_results) inline constexpr kernel_type type_of{
     &id_of<K>,
     K::name,
     K::operands,
@@ -206,6 +181,16 @@ inline constexpr kernel_type type_of{
         const auto all = result_specs(*static_cast<const K*>(k), each...);
         std::copy(all.begin(), all.end(), results.begin());
       });
+    },
+    [](const void* kernel, std::span<const tensor> operands, std::span<tensor_spec> results) {
+      const K& k = *static_cast<const K*>(kernel);
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        const std::array<tensor_spec, K::operands> given{spec_of(operands[I])...};
+        const auto all = result_specs(k, given[I]...);
+        std::copy(all.begin(), all.end(), results.begin());
+        return glia::relabels(k, given[I]...);
+      }
+      (std::make_index_sequence<K::operands>{});
     },
     [](const void* k, std::span<const tensor_spec> operands) -> double {
       return with_operands<K>(
@@ -224,8 +209,11 @@ inline constexpr kernel_type type_of{
     [](const void* a, const void* b) {
       return *static_cast<const K*>(a) == *static_cast<const K*>(b);
     },
+    [](const void* k) -> std::shared_ptr<const void> {
+      return std::make_shared<const K>(*static_cast<const K*>(k));
+    },
     for_rows_function<K>(),
-    function_of<cpu<float>, K>(),
+    cpu_loops::function_of<float, K>(),
     made_of<K>};
 
 template <kernel K>

@@ -3,11 +3,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
 #include "glia/core/function_ref.hpp"
 #include "glia/graph/graph.hpp"
-#include "glia/graph/passes.hpp"
-#include "glia/graph/uses.hpp"
+#include "glia/kernels/fused_kernel_set.hpp"
 
 namespace glia {
 
@@ -17,18 +15,6 @@ namespace glia {
 /// fused.
 void fuse_kernels(graph& g, const std::vector<std::size_t>& varying, const fused_kernel_set& fused,
                   const function_ref<void(graph&)>* quantize = nullptr);
-
-/// Marks nodes that can run on batch tiles, for batches of `rows` samples. Does nothing on backends
-/// without lanes.
-template <backend B>
-void cut_for_lanes(graph& g, const B& device, std::size_t rows) {
-  if constexpr (lane_backend<B>) {
-    if (device.lane_count() > 0) {
-      passes::cut_batch(
-          g, rows, {.lanes = device.lane_count(), .real_bytes = sizeof(typename B::value_type)});
-    }
-  }
-}
 
 }  // namespace glia
 

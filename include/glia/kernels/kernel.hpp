@@ -175,23 +175,6 @@ template <class T>
   return bytes_of(type, sizeof(T));
 }
 
-/// Returns the total size of the operands and results of one call in bytes. Returns 0 if the kernel
-/// `relabels`, because it then moves no element.
-template <class T, kernel K, class... Specs>
-[[nodiscard]] constexpr double bytes_moved(const K& k, const Specs&... operands) {
-  if (relabels(k, operands...)) {
-    return 0;
-  }
-  const auto bytes = [](const tensor_spec& s) {
-    return s ? static_cast<double>(s.shape.size() * bytes_of<T>(s.type)) : 0;
-  };
-  double sum = (bytes(operands) + ... + 0);
-  for (const tensor_spec& result : result_specs(k, operands...)) {
-    sum += bytes(result);
-  }
-  return sum;
-}
-
 /// Throws `value_error` if a tensor is missing or has another element type. `what` names the
 /// operand.
 inline void require_elements(std::string_view what, const tensor_spec& got, element expected) {

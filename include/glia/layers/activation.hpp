@@ -66,15 +66,11 @@ struct activation {
 
   static constexpr std::string_view type_name = "activation";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {
-    return (*this)(std::move(x));
-  }
+  [[nodiscard]] variable operator()(scope&, variable x) const { return (*this)(std::move(x)); }
 
   /// Applies the activation to a variable. Throws `value_error` if the activation has a name but no
   /// function.
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(variable<B> x) const {
+  [[nodiscard]] variable operator()(variable x) const {
     require<value_error>(over_last_axis || map != identity_map || name == linear_name,
                          "activation: '", name,
                          "' has no function; set .map, as in "

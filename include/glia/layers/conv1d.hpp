@@ -50,8 +50,7 @@ struct conv1d {
 
   static constexpr std::string_view type_name = "conv1d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     const window2d window =
         detail::window_on_row(s, in, "kernel_size", kernel_size, strides, dilation_rate, padding);
@@ -62,15 +61,15 @@ struct conv1d {
                    ") must divide the input's channels (", in[2], ") and the filters (", filters,
                    ")");
     const std::size_t channels = in[2] / groups;
-    const variable<B> weights =
+    const variable weights =
         s.parameter("kernel", {kernel_size, channels, filters}, kernel_initializer);
-    std::optional<variable<B>> shift;
+    std::optional<variable> shift;
     if (use_bias) {
       shift = s.parameter("bias", {filters}, bias_initializer);
     }
-    const variable<B> y = ops::conv2d(ops::reshape(std::move(x), detail::as_row(in)),
-                                      ops::reshape(weights, {1, kernel_size, channels, filters}),
-                                      shift, window, groups);
+    const variable y = ops::conv2d(ops::reshape(std::move(x), detail::as_row(in)),
+                                   ops::reshape(weights, {1, kernel_size, channels, filters}),
+                                   shift, window, groups);
     return activation(ops::reshape(y, detail::without_row(y.shape())));
   }
 

@@ -19,10 +19,9 @@ namespace detail {
 /// Returns the window of the kernel, with the padding as numbers of rows and columns. Throws
 /// `value_error` if an option is invalid, and `shape_error` if the window does not fit the padded
 /// images.
-template <backend B>
-[[nodiscard]] window2d kernel_window(const scope<B>& s, const shape& x, extent2d kernel_size,
-                                     extent2d strides, extent2d dilation_rate,
-                                     const padding2d& padding) {
+[[nodiscard]] inline window2d kernel_window(const scope& s, const shape& x, extent2d kernel_size,
+                                            extent2d strides, extent2d dilation_rate,
+                                            const padding2d& padding) {
   s.expect(x.rank() == 4, "expected images (N, H, W, C), got ", batch_text(x),
            "; add reshape{{H, W, C}} before it");
   // A kernel with one row and several columns is for sequences. They have a single row, which is
@@ -91,8 +90,7 @@ struct conv2d {
 
   static constexpr std::string_view type_name = "conv2d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const window2d window = window_on(s, x.shape());
     const auto [weights, shift] = parameters(s, x.shape()[3]);
     return activation(ops::conv2d(x, weights, shift, window, groups));
@@ -111,15 +109,13 @@ struct conv2d {
   friend bool operator==(const conv2d&, const conv2d&) = default;
 
  private:
-  template <backend B>
   struct variables {
-    variable<B> kernel;
-    std::optional<variable<B>> bias;
+    variable kernel;
+    std::optional<variable> bias;
   };
 
-  template <backend B>
-  [[nodiscard]] variables<B> parameters(scope<B>& s, std::size_t channels) const {
-    variables<B> result{
+  [[nodiscard]] variables parameters(scope& s, std::size_t channels) const {
+    variables result{
         s.parameter("kernel", {kernel_size.height, kernel_size.width, channels / groups, filters},
                     kernel_initializer),
         {}};
@@ -131,8 +127,7 @@ struct conv2d {
 
   /// Checks the options and returns the window, with the padding as numbers of rows and columns.
   /// Throws `value_error` if an option is invalid.
-  template <backend B>
-  [[nodiscard]] window2d window_on(const scope<B>& s, const shape& x) const {
+  [[nodiscard]] window2d window_on(const scope& s, const shape& x) const {
     const window2d window =
         detail::kernel_window(s, x, kernel_size, strides, dilation_rate, padding);
     s.expect_value(filters > 0,

@@ -60,8 +60,7 @@ struct conv2d_transpose {
 
   static constexpr std::string_view type_name = "conv2d_transpose";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     s.expect(in.rank() == 4 && in[1] > 0 && in[2] > 0, "expected images (N, H, W, C), got ",
              batch_text(in), "; add reshape{{H, W, C}} before it");
@@ -85,9 +84,9 @@ struct conv2d_transpose {
                     filters};
     const window2d window =
         resolve_window(batch_of(in[0], out), kernel_size, strides, dilation_rate, padding);
-    const variable<B> weights = s.parameter(
+    const variable weights = s.parameter(
         "kernel", {kernel_size.height, kernel_size.width, filters, in[3]}, kernel_initializer);
-    variable<B> y = ops::conv2d_transpose(x, weights, window, out);
+    variable y = ops::conv2d_transpose(x, weights, window, out);
     if (use_bias) {
       y = std::move(y) + s.parameter("bias", {filters}, bias_initializer);
     }
@@ -108,8 +107,7 @@ struct conv2d_transpose {
 
  private:
   /// Returns the number of rows or columns of the output.
-  template <backend B>
-  [[nodiscard]] std::size_t extent(const scope<B>& s, std::size_t in, std::size_t size,
+  [[nodiscard]] std::size_t extent(const scope& s, std::size_t in, std::size_t size,
                                    std::size_t step, std::size_t spread, std::size_t before,
                                    std::size_t after, std::size_t more) const {
     const std::size_t reach = (size - 1) * spread + 1;

@@ -30,8 +30,7 @@ struct dense {
 
   static constexpr std::string_view type_name = "dense";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect(
         x.shape().rank() == 2, "expected an input (N, I), got ", batch_text(x.shape()),
         "; add flatten{} before it",
@@ -39,8 +38,8 @@ struct dense {
     s.expect_value(units > 0, "expected at least 1 unit, got 0; write .units = 10, for instance");
     s.expect_value(units > 1 || !activation.over_last_axis, "a ", activation.name,
                    " over 1 unit is always 1; use sigmoid, or at least 2 units");
-    const variable<B> kernel = s.parameter("kernel", {x.shape()[1], units}, kernel_initializer);
-    std::optional<variable<B>> shift;
+    const variable kernel = s.parameter("kernel", {x.shape()[1], units}, kernel_initializer);
+    std::optional<variable> shift;
     if (use_bias) {
       shift = s.parameter("bias", {units}, bias_initializer);
     }

@@ -25,8 +25,7 @@ struct dropout {
   static constexpr std::string_view type_name = "dropout";
   static constexpr bool preserves_output_kind = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect_value(rate >= 0 && rate < 1, "expected a rate in [0, 1), got ", rate);
     if (!s.is_training() || rate == 0) {
       return x;

@@ -31,15 +31,14 @@ struct embedding {
 
   static constexpr std::string_view type_name = "embedding";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     constexpr std::size_t most = std::size_t{1} << 24;
     s.expect_value(input_dim > 0 && input_dim <= most && output_dim > 0,
                    "expected an input_dim of 1 to 2^24 and an output_dim of at least 1");
     s.expect(!mask_zero || x.shape().rank() == 2,
              "mask_zero expects sequences of integers (N, T), got ", batch_text(x.shape()));
     s.expect_integers(x.shape(), input_dim);
-    const variable<B> table =
+    const variable table =
         s.parameter("embeddings", {input_dim, output_dim}, embeddings_initializer);
     if (mask_zero) {
       s.set_step_mask(s.device().run(kernels::binary{binary_function::greater}, x.value(),

@@ -13,17 +13,16 @@ namespace glia::detail {
 
 /// A dropout mask with one factor for each sample and each feature (last axis) of x (N, ..., C).
 /// All positions and all calls share these factors. In inference nothing is dropped.
-template <backend B>
 class feature_mask {
  public:
   /// Draws the mask for `samples` samples with `features` features each.
-  feature_mask(scope<B>& s, tape<B>& on, double rate, std::size_t samples, std::size_t features) {
+  feature_mask(scope& s, tape& on, double rate, std::size_t samples, std::size_t features) {
     if (s.is_training() && rate > 0) {
       const auto ones = on.constant(s.device().run(kernels::full{{samples, features}, 1}));
       mask_ = ops::dropout(ones, rate, s.next_random());
     }
   }
-  [[nodiscard]] variable<B> operator()(variable<B> x) const {
+  [[nodiscard]] variable operator()(variable x) const {
     if (!mask_) {
       return x;
     }
@@ -34,12 +33,10 @@ class feature_mask {
     return std::move(x) * ops::reshape(*mask_, at_all_positions);
   }
   /// Returns the factors of the features, (N, C), or an empty tensor if nothing is dropped.
-  [[nodiscard]] typename B::tensor factors() const {
-    return mask_ ? mask_->value() : typename B::tensor{};
-  }
+  [[nodiscard]] tensor factors() const { return mask_ ? mask_->value() : tensor{}; }
 
  private:
-  std::optional<variable<B>> mask_;
+  std::optional<variable> mask_;
 };
 
 }  // namespace glia::detail

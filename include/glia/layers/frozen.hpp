@@ -22,9 +22,8 @@ struct frozen {
   using contains_layers = void;
   static constexpr bool preserves_output_kind = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    const typename scope<B>::freeze as_in_inference(s);
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
+    const scope::freeze as_in_inference(s);
     return s.run(body, std::move(x), "frozen", 0);
   }
   /// Returns the shape of the model's samples. Exists only if the body defines this shape, as

@@ -23,8 +23,7 @@ struct gaussian_noise {
   static constexpr std::string_view type_name = "gaussian_noise";
   static constexpr bool preserves_output_kind = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect_value(stddev >= 0 && std::isfinite(stddev),
                    "expected a finite stddev of at least 0, got ", stddev);
     if (!s.is_training() || stddev == 0) {

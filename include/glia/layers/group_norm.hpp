@@ -34,37 +34,35 @@ struct group_norm {
 
   static constexpr std::string_view type_name = "group_norm";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     s.expect(in.rank() >= 2, "expected an input (N, ..., C), got ", batch_text(in));
     s.expect_value(epsilon > 0 && std::isfinite(epsilon), "expected a finite positive epsilon");
     const std::size_t channels = in.back();
     s.expect_value(groups > 0 && channels > 0 && channels % groups == 0, "groups (", groups,
                    ") must divide the input's channels (", channels, ")");
-    const variable<B> gamma = s.parameter("gamma", {channels}, gamma_initializer);
-    const variable<B> beta = s.parameter("beta", {channels}, beta_initializer);
+    const variable gamma = s.parameter("gamma", {channels}, gamma_initializer);
+    const variable beta = s.parameter("beta", {channels}, beta_initializer);
     // The kernel normalizes columns. A group of one channel is a column already; larger groups are
     // permuted into columns.
     const std::size_t positions = sample_of(in).size() / channels;
     const std::size_t each = channels / groups;
     if (each == 1) {
-      const variable<B> apart = ops::reshape(std::move(x), {in[0], positions, channels});
+      const variable apart = ops::reshape(std::move(x), {in[0], positions, channels});
       return ops::reshape(
           ops::normalize(normalization::group, apart, gamma, beta, epsilon, groups).output, in);
     }
     const auto number = [&](double value) {
       return s.device().run(kernels::full{{groups}, value});
     };
-    const variable<B> ones = x.owner().constant(number(1));
-    const variable<B> zeros = x.owner().constant(number(0));
-    const variable<B> turned =
+    const variable ones = x.owner().constant(number(1));
+    const variable zeros = x.owner().constant(number(0));
+    const variable turned =
         ops::permute(ops::reshape(std::move(x), {in[0], positions, groups, each}), {0, 1, 3, 2});
-    const variable<B> normal =
-        ops::normalize(normalization::group,
-                       ops::reshape(turned, {in[0], positions * each, groups}), ones, zeros,
-                       epsilon, groups)
-            .output;
+    const variable normal = ops::normalize(normalization::group,
+                                           ops::reshape(turned, {in[0], positions * each, groups}),
+                                           ones, zeros, epsilon, groups)
+                                .output;
     return ops::reshape(
                ops::permute(ops::reshape(normal, {in[0], positions, each, groups}), {0, 1, 3, 2}),
                in) *
@@ -91,14 +89,13 @@ struct rms_norm {
 
   static constexpr std::string_view type_name = "rms_norm";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     s.expect(in.rank() >= 2 && in.back() > 0, "expected an input (N, ..., C), got ",
              batch_text(in));
     s.expect_value(epsilon > 0 && std::isfinite(epsilon), "expected a finite positive epsilon");
-    const variable<B> scale = s.parameter("scale", {in.back()}, scale_initializer);
-    const variable<B> none = x.owner().constant(s.device().run(kernels::full{{in.back()}, 0}));
+    const variable scale = s.parameter("scale", {in.back()}, scale_initializer);
+    const variable none = x.owner().constant(s.device().run(kernels::full{{in.back()}, 0}));
     return ops::normalize(normalization::rms, x, scale, none, epsilon).output;
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }

@@ -68,42 +68,38 @@ struct gru {
 
   static constexpr std::string_view type_name = "gru";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     detail::expect_sequences(s, in, units, dropout, recurrent_dropout);
-    tape<B>& on = x.owner();
-    const variable<B> kernel = s.parameter("kernel", {in[2], 3 * units}, kernel_initializer);
-    const variable<B> recurrent =
+    tape& on = x.owner();
+    const variable kernel = s.parameter("kernel", {in[2], 3 * units}, kernel_initializer);
+    const variable recurrent =
         s.parameter("recurrent_kernel", {units, 3 * units}, recurrent_initializer);
-    std::optional<variable<B>> of_inputs;
-    std::optional<variable<B>> of_states;
+    std::optional<variable> of_inputs;
+    std::optional<variable> of_states;
     if (use_bias && reset_after) {
-      const variable<B> both = s.parameter("bias", {2, 3 * units}, bias_initializer);
+      const variable both = s.parameter("bias", {2, 3 * units}, bias_initializer);
       of_inputs = ops::reshape(ops::slice(both, {.axis = 0, .begin = 0}), {3 * units});
       of_states = ops::reshape(ops::slice(both, {.axis = 0, .begin = 1}), {3 * units});
     } else if (use_bias) {
       of_inputs = s.parameter("bias", {3 * units}, bias_initializer);
     }
     const detail::reading how{go_backwards, return_sequences, zero_output_for_mask};
-    const detail::feature_mask<B> drop_inputs(s, on, dropout, in[0], in[2]);
-    const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
-    const variable<B> projected =
-        detail::project_steps(drop_inputs(std::move(x)), kernel, of_inputs);
-    if constexpr (detail::runs_recurrence<B>) {
-      if (reset_after && activation == tanh && recurrent_activation == sigmoid &&
-          detail::has_recurrence(s.device())) {
-        return detail::run_at_once<B>(recurrent_cell::gru, projected, s.step_mask(), recurrent,
-                                      of_states, drop_states.factors(), how);
-      }
+    const detail::feature_mask drop_inputs(s, on, dropout, in[0], in[2]);
+    const detail::feature_mask drop_states(s, on, recurrent_dropout, in[0], units);
+    const variable projected = detail::project_steps(drop_inputs(std::move(x)), kernel, of_inputs);
+    if (reset_after && activation == tanh && recurrent_activation == sigmoid &&
+        detail::has_recurrence(s.device())) {
+      return detail::run_at_once(recurrent_cell::gru, projected, s.step_mask(), recurrent,
+                                 of_states, drop_states.factors(), how);
     }
-    const variable<B> start = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
-    const auto last = [](const variable<B>& h) -> const variable<B>& { return h; };
+    const variable start = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
+    const auto last = [](const variable& h) -> const variable& { return h; };
     const auto run = [&](const auto& next) {
-      return detail::run_steps<B>(projected, s.step_mask(), start, next, last, how);
+      return detail::run_steps(projected, s.step_mask(), start, next, last, how);
     };
     if (reset_after) {
-      return run([&](const variable<B>& step, const variable<B>& h) {
+      return run([&](const variable& step, const variable& h) {
         const auto of_x = ops::split(step, 1, {2 * units, units});
         const auto of_h =
             ops::split(ops::dense(drop_states(h), recurrent, of_states), 1, {2 * units, units});
@@ -112,9 +108,9 @@ struct gru {
       });
     }
     const auto kernels_of_h = ops::split(recurrent, 1, {2 * units, units});
-    return run([&](const variable<B>& step, const variable<B>& h) {
+    return run([&](const variable& step, const variable& h) {
       const auto of_x = ops::split(step, 1, {2 * units, units});
-      const variable<B> kept = drop_states(h);
+      const variable kept = drop_states(h);
       const auto gates = ops::split(
           recurrent_activation(of_x[0] + ops::dense(kept, kernels_of_h[0])), 1, {units, units});
       return blend(gates[0], h, activation(of_x[1] + ops::dense(gates[1] * kept, kernels_of_h[1])));
@@ -130,9 +126,7 @@ struct gru {
 
  private:
   /// Returns z h + (1 - z) c.
-  template <backend B>
-  [[nodiscard]] static variable<B> blend(const variable<B>& z, const variable<B>& h,
-                                         const variable<B>& c) {
+  [[nodiscard]] static variable blend(const variable& z, const variable& h, const variable& c) {
     return c + z * (h - c);
   }
 };

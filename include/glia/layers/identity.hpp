@@ -12,10 +12,7 @@ struct identity {
   static constexpr std::string_view type_name = "identity";
   static constexpr bool preserves_output_kind = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {
-    return x;
-  }
+  [[nodiscard]] variable operator()(scope&, variable x) const { return x; }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const identity&, const identity&) = default;
 };

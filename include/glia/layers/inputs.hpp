@@ -80,15 +80,14 @@ class inputs {
         parts_);
   }
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(sample_of(x.shape()) == sample_shape(), "expected rows ",
              batch_text(batch_of(1, sample_shape())), " that hold all inputs, got ",
              batch_text(x.shape()), "; named_arrays makes such rows");
     std::vector<std::size_t> sizes;
     std::apply([&](const auto&... part) { (sizes.push_back(part.shape.size()), ...); }, parts_);
-    const std::vector<variable<B>> rows = ops::split(x, 1, sizes);
-    detail::branch_outputs<B> outputs(s);
+    const std::vector<variable> rows = ops::split(x, 1, sizes);
+    detail::branch_outputs outputs(s);
     std::apply(
         [&](const auto&... part) {
           (outputs.add([&] { return run_one(s, part, rows[outputs.size()]); }), ...);
@@ -110,13 +109,12 @@ class inputs {
   friend bool operator==(const inputs&, const inputs&) = default;
 
  private:
-  template <backend B, class Layer>
-  [[nodiscard]] static variable<B> run_one(scope<B>& s, const input<Layer>& part,
-                                           const variable<B>& row) {
+  template <class Layer>
+  [[nodiscard]] static variable run_one(scope& s, const input<Layer>& part, const variable& row) {
     const shape in = batch_of(row.shape()[0], part.shape);
-    const typename scope<B>::name_scope called(s, part.name);
+    const scope::name_scope called(s, part.name);
     s.add_input(part.name, in);
-    return s.run(part.layer, ops::reshape(row, in), part.name, scope<B>::no_index);
+    return s.run(part.layer, ops::reshape(row, in), part.name, scope::no_index);
   }
 
   Join join_{};

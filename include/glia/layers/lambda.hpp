@@ -11,12 +11,11 @@ namespace glia {
 
 /// A layer made from a function of variables.
 ///
-///     glia::lambda{"double", [](auto x) { return x * 2.0; }}
+///     glia::lambda{"double", [](glia::variable x) { return x * 2.0; }}
 ///
-/// Declare the function's argument as `auto`, because the function runs on several types of
-/// variables. A function with the arguments `(auto& scope, auto x)` can also request parameters and
-/// random numbers from the scope, like any layer. Two lambdas are equal if their names and types
-/// are equal, since functions cannot be compared.
+/// A function with the arguments `(glia::scope& s, glia::variable x)` can also request parameters
+/// and random numbers from the scope, like any layer. Two lambdas are equal if their names and
+/// types are equal, since functions cannot be compared.
 template <class Function>
 struct lambda {
   std::string name;   ///< Name in descriptions.
@@ -24,16 +23,15 @@ struct lambda {
 
   static constexpr std::string_view type_name = "lambda";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    if constexpr (std::is_invocable_v<const Function&, scope<B>&, variable<B>>) {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
+    if constexpr (std::is_invocable_v<const Function&, scope&, variable>) {
       return function(s, std::move(x));
-    } else if constexpr (std::is_invocable_v<const Function&, variable<B>>) {
+    } else if constexpr (std::is_invocable_v<const Function&, variable>) {
       return function(std::move(x));
     } else {
-      static_assert(std::is_invocable_v<const Function&, variable<B>>,
-                    "lambda: expected a function of variables of any backend: write [](auto x) or, "
-                    "for parameters and random numbers, [](auto& scope, auto x)");
+      static_assert(std::is_invocable_v<const Function&, variable>,
+                    "lambda: expected a function of a variable: write [](glia::variable x) or, for "
+                    "parameters and random numbers, [](glia::scope& s, glia::variable x)");
       return x;
     }
   }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "glia/graph/recorder.hpp"
+#include "glia/backends/recorder.hpp"
 #include "glia/layers/scope.hpp"
 
 namespace glia {
@@ -20,9 +20,8 @@ namespace glia {
 class any_layer {
   struct face {
     virtual ~face() = default;
-    [[nodiscard]] virtual variable<recorder> run(scope<recorder>& s, variable<recorder> x,
-                                                 std::string_view holder,
-                                                 std::size_t index) const = 0;
+    [[nodiscard]] virtual variable run(scope& s, variable x, std::string_view holder,
+                                       std::size_t index) const = 0;
     [[nodiscard]] virtual std::string description() const = 0;
     [[nodiscard]] virtual bool equals(const face& other) const = 0;
   };
@@ -32,9 +31,8 @@ class any_layer {
     Layer one;
 
     explicit held(Layer l) : one(std::move(l)) {}
-    [[nodiscard]] variable<recorder> run(scope<recorder>& s, variable<recorder> x,
-                                         std::string_view holder,
-                                         std::size_t index) const override {
+    [[nodiscard]] variable run(scope& s, variable x, std::string_view holder,
+                               std::size_t index) const override {
       return s.run(one, x, holder, index);
     }
     [[nodiscard]] std::string description() const override { return one.description(); }
@@ -50,8 +48,8 @@ class any_layer {
       : face_(std::make_shared<const held<Layer>>(std::move(one))) {}
 
   /// Runs the layer. Error messages call it element `index` of the container `holder`.
-  [[nodiscard]] variable<recorder> run(scope<recorder>& s, variable<recorder> x,
-                                       std::string_view holder, std::size_t index) const {
+  [[nodiscard]] variable run(scope& s, variable x, std::string_view holder,
+                             std::size_t index) const {
     return face_->run(s, x, holder, index);
   }
   [[nodiscard]] std::string description() const { return face_->description(); }
@@ -80,8 +78,7 @@ class layer_stack {
   /// Returns the layers in their order.
   [[nodiscard]] const std::vector<any_layer>& layers() const noexcept { return layers_; }
 
-  template <backend X>
-  [[nodiscard]] variable<X> operator()(scope<X>& s, variable<X> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       x = layers_[i].run(s, std::move(x), "layer_stack", i);
     }

@@ -71,41 +71,37 @@ struct lstm {
 
   static constexpr std::string_view type_name = "lstm";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     detail::expect_sequences(s, in, units, dropout, recurrent_dropout);
-    tape<B>& on = x.owner();
-    const variable<B> kernel = s.parameter("kernel", {in[2], 4 * units}, kernel_initializer);
-    const variable<B> recurrent =
+    tape& on = x.owner();
+    const variable kernel = s.parameter("kernel", {in[2], 4 * units}, kernel_initializer);
+    const variable recurrent =
         s.parameter("recurrent_kernel", {units, 4 * units}, recurrent_initializer);
-    std::optional<variable<B>> shift;
+    std::optional<variable> shift;
     if (use_bias) {
       shift = s.parameter("bias", {4 * units}, initial_bias());
     }
     const detail::reading how{go_backwards, return_sequences, zero_output_for_mask};
-    const detail::feature_mask<B> drop_inputs(s, on, dropout, in[0], in[2]);
-    const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
-    const variable<B> projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
-    if constexpr (detail::runs_recurrence<B>) {
-      if (activation == tanh && recurrent_activation == sigmoid &&
-          detail::has_recurrence(s.device())) {
-        return detail::run_at_once<B>(recurrent_cell::lstm, projected, s.step_mask(), recurrent, {},
-                                      drop_states.factors(), how);
-      }
+    const detail::feature_mask drop_inputs(s, on, dropout, in[0], in[2]);
+    const detail::feature_mask drop_states(s, on, recurrent_dropout, in[0], units);
+    const variable projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
+    if (activation == tanh && recurrent_activation == sigmoid &&
+        detail::has_recurrence(s.device())) {
+      return detail::run_at_once(recurrent_cell::lstm, projected, s.step_mask(), recurrent, {},
+                                 drop_states.factors(), how);
     }
-    const variable<B> zeros = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
-    const auto next = [&](const variable<B>& step, const memory<B>& before) {
-      const variable<B> all = step + ops::dense(drop_states(before.h), recurrent);
+    const variable zeros = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
+    const auto next = [&](const variable& step, const memory& before) {
+      const variable all = step + ops::dense(drop_states(before.h), recurrent);
       const auto parts = ops::split(all, 1, {2 * units, units, units});
       const auto gates = ops::split(recurrent_activation(parts[0]), 1, {units, units});
-      const variable<B> c = gates[1] * before.c + gates[0] * activation(parts[1]);
-      const variable<B> out = recurrent_activation(parts[2]);
-      return memory<B>{out * activation(c), c};
+      const variable c = gates[1] * before.c + gates[0] * activation(parts[1]);
+      const variable out = recurrent_activation(parts[2]);
+      return memory{out * activation(c), c};
     };
-    const auto hidden = [](const memory<B>& m) -> const variable<B>& { return m.h; };
-    return detail::run_steps<B>(projected, s.step_mask(), memory<B>{zeros, zeros}, next, hidden,
-                                how);
+    const auto hidden = [](const memory& m) -> const variable& { return m.h; };
+    return detail::run_steps(projected, s.step_mask(), memory{zeros, zeros}, next, hidden, how);
   }
 
   [[nodiscard]] std::string description() const {
@@ -116,13 +112,11 @@ struct lstm {
   friend bool operator==(const lstm&, const lstm&) = default;
 
  private:
-  template <backend B>
   struct memory {
-    variable<B> h;
-    variable<B> c;
+    variable h;
+    variable c;
 
-    friend memory state_after(const typename B::tensor& counts, const memory& now,
-                              const memory& before) {
+    friend memory state_after(const tensor& counts, const memory& now, const memory& before) {
       return {ops::where(counts, now.h, before.h), ops::where(counts, now.c, before.c)};
     }
   };

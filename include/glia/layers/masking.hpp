@@ -38,12 +38,11 @@ struct masking {
 
   static constexpr std::string_view type_name = "masking";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     s.expect(in.rank() >= 3, "expected sequences (N, T, ...), got ", batch_text(in),
              "; add reshape{{T, C}} before it");
-    const B& device = s.device();
+    const glia::device& device = s.device();
     const auto number = [&](double of) { return device.run(kernels::full{{}, of}); };
     const auto alike =
         device.run(kernels::binary{binary_function::equal}, x.value(), number(mask_value));

@@ -57,26 +57,25 @@ struct multi_head_attention {
 
   static constexpr std::string_view type_name = "multi_head_attention";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(x.shape().rank() == 3, "expected sequences (N, T, C), got ", batch_text(x.shape()),
              "; add reshape{{T, C}} before it");
     s.expect_value(num_heads > 0 && key_dim > 0, "expected num_heads and key_dim of at least 1");
     s.expect_value(dropout >= 0 && dropout < 1, "expected a dropout rate in [0, 1), got ", dropout);
     const std::size_t values_of_head = value_dim == 0 ? key_dim : value_dim;
     const std::size_t features = x.shape()[2];
-    const variable<B> queries = by_head(project(s, "query", x, num_heads * key_dim));
-    const variable<B> keys = by_head(project(s, "key", x, num_heads * key_dim));
-    const variable<B> values = by_head(project(s, "value", x, num_heads * values_of_head));
+    const variable queries = by_head(project(s, "query", x, num_heads * key_dim));
+    const variable keys = by_head(project(s, "key", x, num_heads * key_dim));
+    const variable values = by_head(project(s, "value", x, num_heads * values_of_head));
     const double scale = 1 / std::sqrt(static_cast<double>(key_dim));
-    variable<B> scores = ops::batched_matmul(queries * scale, keys, transpose::second);
+    variable scores = ops::batched_matmul(queries * scale, keys, transpose::second);
     if (use_causal_mask) {
       scores = std::move(scores) + x.owner().constant(not_later(s.device(), x.shape()[1]));
     }
     const auto& mask = s.step_mask();
-    typename B::tensor seen_steps;
+    tensor seen_steps;
     if (mask) {
-      const B& device = s.device();
+      const glia::device& device = s.device();
       const std::size_t samples = x.shape()[0];
       const std::size_t steps = x.shape()[1];
       const auto keys_there = device.run(kernels::reshape{{samples, 1, 1, steps}}, mask);
@@ -89,14 +88,14 @@ struct multi_head_attention {
       seen_steps =
           device.run(kernels::binary{binary_function::multiply}, queries_there, keys_there);
     }
-    variable<B> weights = ops::softmax(std::move(scores));
+    variable weights = ops::softmax(std::move(scores));
     if (mask) {
       weights = std::move(weights) * seen_steps;
     }
     if (s.is_training() && dropout > 0) {
       weights = ops::dropout(std::move(weights), dropout, s.next_random());
     }
-    const variable<B> seen = ops::permute(ops::batched_matmul(weights, values), {0, 2, 1, 3});
+    const variable seen = ops::permute(ops::batched_matmul(weights, values), {0, 2, 1, 3});
     const shape joined{x.shape()[0], x.shape()[1], num_heads * values_of_head};
     return project(s, "output", ops::reshape(seen, joined), features);
   }
@@ -110,27 +109,24 @@ struct multi_head_attention {
 
  private:
   /// Projects x (N, T, I) to (N, T, O) with the parameters `name`_kernel and `name`_bias.
-  template <backend B>
-  [[nodiscard]] variable<B> project(scope<B>& s, std::string_view name, const variable<B>& x,
-                                    std::size_t outputs) const {
-    const variable<B> kernel =
+  [[nodiscard]] variable project(scope& s, std::string_view name, const variable& x,
+                                 std::size_t outputs) const {
+    const variable kernel =
         s.parameter(text(name, "_kernel"), {x.shape()[2], outputs}, kernel_initializer);
-    std::optional<variable<B>> shift;
+    std::optional<variable> shift;
     if (use_bias) {
       shift = s.parameter(text(name, "_bias"), {outputs}, bias_initializer);
     }
     return detail::project_steps(x, kernel, shift);
   }
   /// Separates the heads: (N, T, H K) becomes (N, H, T, K).
-  template <backend B>
-  [[nodiscard]] variable<B> by_head(variable<B> x) const {
+  [[nodiscard]] variable by_head(variable x) const {
     const shape in = x.shape();
     return ops::permute(ops::reshape(std::move(x), {in[0], in[1], num_heads, in[2] / num_heads}),
                         {0, 2, 1, 3});
   }
   /// Returns the causal mask (T, T): 0 up to the diagonal, minus infinity for later steps.
-  template <backend B>
-  [[nodiscard]] static typename B::tensor not_later(const B& device, std::size_t steps) {
+  [[nodiscard]] static tensor not_later(const glia::device& device, std::size_t steps) {
     std::vector<float> mask(steps * steps, -std::numeric_limits<float>::infinity());
     for (std::size_t row = 0; row < steps; ++row) {
       for (std::size_t column = 0; column <= row; ++column) {

@@ -25,11 +25,10 @@ struct named {
   using contains_layers = void;
   static constexpr bool preserves_output_kind = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect_value(!name.empty(), "named: expected a name, got an empty string");
-    const typename scope<B>::name_scope inside(s, name);
-    return s.run(body, std::move(x), name, scope<B>::no_index);
+    const scope::name_scope inside(s, name);
+    return s.run(body, std::move(x), name, scope::no_index);
   }
   /// Returns the shape of the model's samples. Exists only if the body defines this shape, as
   /// `inputs` does.

@@ -37,8 +37,7 @@ struct batch_norm {
 
   static constexpr std::string_view type_name = "batch_norm";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
     s.expect_value(momentum >= 0 && momentum <= 1 && epsilon > 0 && std::isfinite(epsilon),
                    "expected a momentum in [0, 1] and a finite positive epsilon");
@@ -47,8 +46,8 @@ struct batch_norm {
       const auto [factor, shift] = scale_and_shift(s, x.owner(), channels);
       return x * factor + shift;
     }
-    const variable<B> gamma = scale_of(s, x.owner(), channels);
-    const variable<B> beta = s.parameter("beta", channels, beta_initializer);
+    const variable gamma = scale_of(s, x.owner(), channels);
+    const variable beta = s.parameter("beta", channels, beta_initializer);
     auto& running_mean = s.mutable_state("moving_mean", channels, moving_mean_initializer);
     auto result = ops::normalize(normalization::batch, x, gamma, beta, epsilon);
     blend(s.device(), running_mean, std::move(result.mean));
@@ -61,35 +60,29 @@ struct batch_norm {
   friend bool operator==(const batch_norm&, const batch_norm&) = default;
 
  private:
-  template <backend B>
   struct affine {
-    variable<B> factor;
-    variable<B> shift;
+    variable factor;
+    variable shift;
   };
 
-  template <backend B>
-  [[nodiscard]] variable<B> scale_of(scope<B>& s, tape<B>& owner, const shape& channels) const {
+  [[nodiscard]] variable scale_of(scope& s, tape& owner, const shape& channels) const {
     return scale ? s.parameter("gamma", channels, gamma_initializer)
                  : owner.constant(s.device().run(kernels::full{channels, 1}));
   }
 
   /// Returns the factor and the shift with which the layer computes x * factor + shift in
   /// inference.
-  template <backend B>
-  [[nodiscard]] affine<B> scale_and_shift(scope<B>& s, tape<B>& owner,
-                                          const shape& channels) const {
-    const variable<B> gamma = scale_of(s, owner, channels);
-    const variable<B> beta = s.parameter("beta", channels, beta_initializer);
-    const variable<B> mean =
-        owner.constant(s.state("moving_mean", channels, moving_mean_initializer));
-    const variable<B> variance =
+  [[nodiscard]] affine scale_and_shift(scope& s, tape& owner, const shape& channels) const {
+    const variable gamma = scale_of(s, owner, channels);
+    const variable beta = s.parameter("beta", channels, beta_initializer);
+    const variable mean = owner.constant(s.state("moving_mean", channels, moving_mean_initializer));
+    const variable variance =
         owner.constant(s.state("moving_variance", channels, moving_variance_initializer));
-    const variable<B> factor = gamma / ops::sqrt(variance + epsilon);
+    const variable factor = gamma / ops::sqrt(variance + epsilon);
     return {factor, beta - mean * factor};
   }
 
-  template <backend B>
-  void blend(const B& device, typename B::tensor& running, typename B::tensor batch) const {
+  void blend(const glia::device& device, tensor& running, tensor batch) const {
     running = device.run(
         kernels::binary{binary_function::add},
         device.run(kernels::unary{{unary_function::affine, momentum, 0}}, std::move(running)),
@@ -114,13 +107,12 @@ struct layer_norm {
 
   static constexpr std::string_view type_name = "layer_norm";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
     s.expect_value(epsilon > 0 && std::isfinite(epsilon), "expected a finite positive epsilon");
     const shape features{x.shape().back()};
-    const variable<B> gamma = s.parameter("gamma", features, gamma_initializer);
-    const variable<B> beta = s.parameter("beta", features, beta_initializer);
+    const variable gamma = s.parameter("gamma", features, gamma_initializer);
+    const variable beta = s.parameter("beta", features, beta_initializer);
     return ops::normalize(normalization::layer, x, gamma, beta, epsilon).output;
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }

@@ -51,9 +51,8 @@ class outputs {
 
   explicit outputs(output<Layers>... parts) : parts_(std::move(parts)...) {}
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const {
-    detail::branch_outputs<B> rows(s);
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
+    detail::branch_outputs rows(s);
     std::apply([&](const auto&... part) { (rows.add([&] { return run_one(s, part, x); }), ...); },
                parts_);
     return std::move(rows).joined(join::concat{1});
@@ -73,11 +72,10 @@ class outputs {
   friend bool operator==(const outputs&, const outputs&) = default;
 
  private:
-  template <backend B, class Layer>
-  [[nodiscard]] static variable<B> run_one(scope<B>& s, const output<Layer>& part,
-                                           const variable<B>& x) {
-    const typename scope<B>::name_scope called(s, part.name);
-    variable<B> y = s.run(part.layer, x, part.name, scope<B>::no_index);
+  template <class Layer>
+  [[nodiscard]] static variable run_one(scope& s, const output<Layer>& part, const variable& x) {
+    const scope::name_scope called(s, part.name);
+    variable y = s.run(part.layer, x, part.name, scope::no_index);
     s.add_output(part.name, y.shape());
     const shape row{y.shape()[0], sample_of(y.shape()).size()};
     return ops::reshape(std::move(y), row);

@@ -21,8 +21,7 @@ namespace join {
 namespace detail {
 
 /// Throws `shape_error` unless the outputs of all branches have the same shape.
-template <backend B>
-void expect_alike(const scope<B>& s, const std::vector<variable<B>>& branches) {
+inline void expect_alike(const scope& s, const std::vector<variable>& branches) {
   for (std::size_t i = 1; i < branches.size(); ++i) {
     s.expect(branches[i].shape() == branches[0].shape(), "expected branches with outputs of the ",
              "same shape, since they are added or multiplied; branch [0] ends in ",
@@ -39,8 +38,7 @@ void expect_alike(const scope<B>& s, const std::vector<variable<B>>& branches) {
 struct concat {
   int axis = -1;  ///< Axis, at least 1 (0 is the batch axis); -1 means the last axis (channels).
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, std::vector<variable<B>> branches) const {
+  [[nodiscard]] variable operator()(scope& s, std::vector<variable> branches) const {
     const shape& first = branches.front().shape();
     const auto rank = static_cast<int>(first.rank());
     const int at = axis < 0 ? axis + rank : axis;
@@ -66,10 +64,9 @@ struct concat {
 
 /// Adds the outputs of the branches. Throws `shape_error` if their shapes differ.
 struct add {
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, std::vector<variable<B>> branches) const {
+  [[nodiscard]] variable operator()(scope& s, std::vector<variable> branches) const {
     detail::expect_alike(s, branches);
-    variable<B> sum = std::move(branches[0]);
+    variable sum = std::move(branches[0]);
     for (std::size_t i = 1; i < branches.size(); ++i) {
       sum = std::move(sum) + std::move(branches[i]);
     }
@@ -82,10 +79,9 @@ struct add {
 /// Multiplies the outputs of the branches, element by element. Throws `shape_error` if their shapes
 /// differ.
 struct multiply {
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, std::vector<variable<B>> branches) const {
+  [[nodiscard]] variable operator()(scope& s, std::vector<variable> branches) const {
     detail::expect_alike(s, branches);
-    variable<B> product = std::move(branches[0]);
+    variable product = std::move(branches[0]);
     for (std::size_t i = 1; i < branches.size(); ++i) {
       product = std::move(product) * std::move(branches[i]);
     }
@@ -106,8 +102,7 @@ struct lambda {
   std::string name;   ///< Name in descriptions.
   Function function;  ///< Function of a vector with the outputs of the branches.
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>&, const std::vector<variable<B>>& branches) const {
+  [[nodiscard]] variable operator()(scope&, const std::vector<variable>& branches) const {
     return function(branches);
   }
   [[nodiscard]] std::string description() const { return name; }
@@ -124,18 +119,17 @@ lambda(std::string, Function) -> lambda<Function>;
 /// A join: a function object that combines the outputs of several branches into one variable.
 template <class J>
 concept branch_join = std::copy_constructible<J> && described<J> &&
-    requires(const J& j, scope<recorder>& s, std::vector<variable<recorder>> branches) {
-  { j(s, branches) } -> std::same_as<variable<recorder>>;
+    requires(const J& j, scope& s, std::vector<variable> branches) {
+  { j(s, branches) } -> std::same_as<variable>;
 };
 
 namespace detail {
 
 /// Collects the outputs of branches. Every branch starts with the same mask; a step of the joined
 /// output is padding if it is padding in any branch.
-template <backend B>
 class branch_outputs {
  public:
-  explicit branch_outputs(scope<B>& s) : scope_(&s), given_(s.step_mask()) {}
+  explicit branch_outputs(scope& s) : scope_(&s), given_(s.step_mask()) {}
 
   template <class Run>
   void add(const Run& run) {
@@ -151,16 +145,16 @@ class branch_outputs {
   [[nodiscard]] std::size_t size() const { return outputs_.size(); }
 
   template <branch_join Join>
-  [[nodiscard]] variable<B> joined(const Join& join) && {
+  [[nodiscard]] variable joined(const Join& join) && {
     scope_->set_step_mask(std::move(joined_));
     return join(*scope_, std::move(outputs_));
   }
 
  private:
-  scope<B>* scope_;
-  typename B::tensor given_;
-  typename B::tensor joined_;
-  std::vector<variable<B>> outputs_;
+  scope* scope_;
+  tensor given_;
+  tensor joined_;
+  std::vector<variable> outputs_;
 };
 
 }  // namespace detail
@@ -191,9 +185,8 @@ class parallel {
   explicit constexpr parallel(std::type_identity_t<Branches>... branches)
       : branches_(std::move(branches)...) {}
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const {
-    detail::branch_outputs<B> outputs(s);
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
+    detail::branch_outputs outputs(s);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (outputs.add([&] { return s.run(std::get<I>(branches_), x, "parallel", I); }), ...);
     }

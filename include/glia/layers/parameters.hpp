@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "glia/backends/backend.hpp"
+#include "glia/backends/recorder.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/random.hpp"
 #include "glia/core/shape.hpp"
-#include "glia/graph/recorder.hpp"
 #include "glia/layers/initializer.hpp"
 
 namespace glia {
@@ -28,23 +28,20 @@ struct parameter_spec {
 };
 
 /// A parameter of a model on a device: its description and its values.
-template <backend B>
 struct parameter {
-  parameter_spec spec;       ///< Name, shape, initializer, and whether it is trained.
-  typename B::tensor value;  ///< Values on the device.
+  parameter_spec spec;  ///< Name, shape, initializer, and whether it is trained.
+  tensor value;         ///< Values on the device.
 };
 
 /// The parameters of a model in the order in which its layers request them.
-template <backend B>
-using parameter_list = std::vector<parameter<B>>;
+using parameter_list = std::vector<parameter>;
 
 /// Adds an input for each parameter of a model to the graph that `to` records. Returns these inputs
 /// as parameters.
-template <backend B>
-[[nodiscard]] parameter_list<recorder> as_inputs(const recorder& to,
-                                                 const parameter_list<B>& parameters) {
-  parameter_list<recorder> result;
-  for (const parameter<B>& p : parameters) {
+[[nodiscard]] inline parameter_list as_inputs(const recorder& to,
+                                              const parameter_list& parameters) {
+  parameter_list result;
+  for (const parameter& p : parameters) {
     result.push_back({p.spec, to.input(p.spec.name, real_of(p.spec.shape))});
   }
   return result;
@@ -57,32 +54,21 @@ inline constexpr std::uint32_t layer_streams = 0x40000000;
 /// The stream of random numbers for shuffling.
 inline constexpr std::uint32_t shuffle_stream = 0xFFFFFFFF;
 
-namespace detail {
-
-/// A backend whose tensors can take ownership of a memory block of floats.
-template <class B>
-concept takes_blocks = std::same_as<typename B::value_type, float> &&
-    std::constructible_from<typename B::tensor, memory_block, tensor_spec>;
-
-}  // namespace detail
-
 /// Creates parameters on `device`. Their initial values depend on `seed` and are the same on every
 /// device. Throws `value_error` if there is not enough memory.
-template <backend B>
-[[nodiscard]] parameter_list<B> make_parameters(const std::vector<parameter_spec>& specs,
-                                                const B& device, std::uint64_t seed) {
-  parameter_list<B> result;
+[[nodiscard]] inline parameter_list make_parameters(const std::vector<parameter_spec>& specs,
+                                                    const glia::device& device,
+                                                    std::uint64_t seed) {
+  parameter_list result;
   std::vector<float> values;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    if constexpr (detail::takes_blocks<B>) {
-      if (memory_block there = specs[i].initial.in_place()) {
-        result.push_back({specs[i], typename B::tensor(std::move(there), real_of(specs[i].shape))});
-        continue;
-      }
-    }
     const shape& extents = specs[i].shape;
+    if (memory_block there = specs[i].initial.in_place()) {
+      result.push_back({specs[i], device.from_block(std::move(there), extents)});
+      continue;
+    }
     const auto no_memory = [&] {
-      double bytes = sizeof(typename B::value_type);
+      auto bytes = static_cast<double>(device.real_bytes());
       for (const std::size_t extent : extents) {
         bytes *= static_cast<double>(extent);
       }

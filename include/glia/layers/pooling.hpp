@@ -16,9 +16,8 @@ namespace detail {
 /// Returns the window of a pooling layer, with the padding as numbers of rows and columns. Throws
 /// `value_error` if an option is invalid, and `shape_error` if the window does not fit the padded
 /// images.
-template <backend B>
-[[nodiscard]] window2d pool_window(const scope<B>& s, const shape& x, extent2d size,
-                                   extent2d strides, const padding2d& padding) {
+[[nodiscard]] inline window2d pool_window(const scope& s, const shape& x, extent2d size,
+                                          extent2d strides, const padding2d& padding) {
   s.expect(x.rank() == 4, "expected images (N, H, W, C), got ", batch_text(x));
   // A window of one row and several columns is for sequences, as in conv2d.
   if (size.height > 1 || size.width == 1) {
@@ -71,16 +70,14 @@ struct max_pool2d {
 
   static constexpr std::string_view type_name = "max_pool2d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const window2d w = window_on(s, x.shape());
     return ops::max_pool2d(std::move(x), w);
   }
   /// Returns the window for images of shape x, with the padding as numbers of rows and columns.
   /// Throws `value_error` if an option is invalid, and `shape_error` if the window does not fit the
   /// padded images.
-  template <backend B>
-  [[nodiscard]] window2d window_on(const scope<B>& s, const shape& x) const {
+  [[nodiscard]] window2d window_on(const scope& s, const shape& x) const {
     return detail::pool_window(s, x, pool_size, strides, padding);
   }
   [[nodiscard]] std::string description() const {
@@ -109,8 +106,7 @@ struct avg_pool2d {
 
   static constexpr std::string_view type_name = "avg_pool2d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const window2d w = detail::pool_window(s, x.shape(), pool_size, strides, padding);
     return ops::avg_pool2d(std::move(x), w);
   }
@@ -127,8 +123,7 @@ struct avg_pool2d {
 struct global_max_pool2d {
   static constexpr std::string_view type_name = "global_max_pool2d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     s.expect(in.rank() == 4, "expected images (N, H, W, C), got ", batch_text(in));
     const window2d whole{.height = in[1], .width = in[2]};
@@ -145,8 +140,7 @@ struct global_max_pool2d {
 struct global_avg_pool2d {
   static constexpr std::string_view type_name = "global_avg_pool2d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect(x.shape().rank() == 4, "expected images (N, H, W, C), got ", batch_text(x.shape()));
     return ops::mean(std::move(x), {1, 2});
   }

@@ -16,10 +16,10 @@ namespace glia {
 namespace detail {
 
 /// Pools sequences (N, T, C) with the image pooling `pool`: each sequence is an image with one row.
-template <backend B, class Pool>
-[[nodiscard]] variable<B> pool_rows(variable<B> x, const window2d& window, const Pool& pool) {
+template <class Pool>
+[[nodiscard]] variable pool_rows(variable x, const window2d& window, const Pool& pool) {
   const shape row = as_row(x.shape());
-  variable<B> y = pool(ops::reshape(std::move(x), row), window);
+  variable y = pool(ops::reshape(std::move(x), row), window);
   const shape out = without_row(y.shape());
   return ops::reshape(std::move(y), out);
 }
@@ -27,9 +27,8 @@ template <backend B, class Pool>
 /// Returns a pooling layer's window on a sequence. Throws if the window does not fit. Also throws
 /// if the padding is not smaller than the window, because a window could then lie entirely in the
 /// padding.
-template <backend B>
-[[nodiscard]] window2d pool_window1d(const scope<B>& s, const shape& x, std::size_t size,
-                                     std::size_t strides, const padding1d& padding) {
+[[nodiscard]] inline window2d pool_window1d(const scope& s, const shape& x, std::size_t size,
+                                            std::size_t strides, const padding1d& padding) {
   const window2d window =
       window_on_row(s, x, "pool_size", size, strides == 0 ? size : strides, 1, padding);
   s.expect_value(window.pad_left < size && window.pad_right < size,
@@ -64,10 +63,9 @@ struct max_pool1d {
 
   static constexpr std::string_view type_name = "max_pool1d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const window2d w = detail::pool_window1d(s, x.shape(), pool_size, strides, padding);
-    return detail::pool_rows(std::move(x), w, [](variable<B> row, const window2d& of) {
+    return detail::pool_rows(std::move(x), w, [](variable row, const window2d& of) {
       return ops::max_pool2d(std::move(row), of);
     });
   }
@@ -95,10 +93,9 @@ struct avg_pool1d {
 
   static constexpr std::string_view type_name = "avg_pool1d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const window2d w = detail::pool_window1d(s, x.shape(), pool_size, strides, padding);
-    return detail::pool_rows(std::move(x), w, [](variable<B> row, const window2d& of) {
+    return detail::pool_rows(std::move(x), w, [](variable row, const window2d& of) {
       return ops::avg_pool2d(std::move(row), of);
     });
   }
@@ -115,12 +112,11 @@ struct avg_pool1d {
 struct global_max_pool1d {
   static constexpr std::string_view type_name = "global_max_pool1d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     s.expect(in.rank() == 3 && in[1] > 0, "expected sequences (N, T, C), got ", batch_text(in));
     const window2d whole{.height = 1, .width = in[1]};
-    variable<B> y = ops::max_pool2d(ops::reshape(std::move(x), detail::as_row(in)), whole);
+    variable y = ops::max_pool2d(ops::reshape(std::move(x), detail::as_row(in)), whole);
     return ops::reshape(std::move(y), {in[0], in[2]});
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
@@ -135,11 +131,10 @@ struct global_max_pool1d {
 struct global_avg_pool1d {
   static constexpr std::string_view type_name = "global_avg_pool1d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect(x.shape().rank() == 3, "expected sequences (N, T, C), got ", batch_text(x.shape()));
     if (const auto& mask = s.step_mask()) {
-      const B& device = s.device();
+      const glia::device& device = s.device();
       const shape in = x.shape();
       const auto shares = device.run(kernels::binary{binary_function::divide}, mask,
                                      detail::count_of_ones(device, mask));

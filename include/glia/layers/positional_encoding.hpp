@@ -27,8 +27,7 @@ struct positional_encoding {
 
   static constexpr std::string_view type_name = "positional_encoding";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(x.shape().rank() == 3, "expected sequences (N, T, C), got ", batch_text(x.shape()),
              "; add reshape{{T, C}} before it");
     s.expect_value(max_wavelength >= 1 && std::isfinite(max_wavelength),

@@ -11,9 +11,8 @@ namespace glia::detail {
 
 /// Returns x kernel + bias, computed for all steps in one product. The shapes are (N, T, I) for x,
 /// (I, O) for the kernel, (O) for the bias and (N, T, O) for the result.
-template <backend B>
-[[nodiscard]] variable<B> project_steps(variable<B> x, const variable<B>& kernel,
-                                        const std::optional<variable<B>>& bias) {
+[[nodiscard]] inline variable project_steps(variable x, const variable& kernel,
+                                            const std::optional<variable>& bias) {
   const shape in = x.shape();
   const std::size_t outputs = kernel.shape()[1];
   // A 1x1 convolution keeps the batch axis; a plain product would merge samples and steps into one

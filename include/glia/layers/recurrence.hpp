@@ -15,9 +15,8 @@ namespace glia::detail {
 
 /// Returns the state after a step: `now` for samples with 1 in `counts` (N, 1), and `before` for
 /// samples with 0.
-template <backend B>
-[[nodiscard]] variable<B> state_after(const typename B::tensor& counts, const variable<B>& now,
-                                      const variable<B>& before) {
+[[nodiscard]] inline variable state_after(const tensor& counts, const variable& now,
+                                          const variable& before) {
   return ops::where(counts, now, before);
 }
 
@@ -30,9 +29,7 @@ struct reading {
 
 /// Returns the outputs `all` (N, T, U), set to 0 at padding steps if `how.zero_output_for_mask` is
 /// true.
-template <backend B>
-[[nodiscard]] variable<B> all_steps(variable<B> all, const typename B::tensor& mask,
-                                    const reading& how) {
+[[nodiscard]] inline variable all_steps(variable all, const tensor& mask, const reading& how) {
   if (!mask || !how.zero_output_for_mask) {
     return all;
   }
@@ -40,24 +37,18 @@ template <backend B>
   return std::move(all) * all.device().run(kernels::reshape{of_steps}, mask);
 }
 
-/// A backend type whose devices can run all steps of a recurrent layer in one kernel.
-template <class B>
-concept runs_recurrence = runs<B, kernels::recurrence> && runs<B, kernels::recurrence_gradient>;
-
-/// Returns whether a device does so.
-template <backend B>
-[[nodiscard]] bool has_recurrence(const B& device) {
+/// Returns whether a device can run all steps of a recurrent layer in one kernel.
+[[nodiscard]] inline bool has_recurrence(const glia::device& device) {
   return has_fused<kernels::recurrence>(device) && has_fused<kernels::recurrence_gradient>(device);
 }
 
 /// Computes the same as `run_steps` in one kernel. If `scale` is not empty, the state is multiplied
 /// by `scale` before each product with `recurrent`.
-template <runs_recurrence B>
-[[nodiscard]] variable<B> run_at_once(recurrent_cell cell, variable<B> projected,
-                                      const typename B::tensor& mask, const variable<B>& recurrent,
-                                      const std::optional<variable<B>>& bias,
-                                      const typename B::tensor& scale, const reading& how) {
-  variable<B> all =
+[[nodiscard]] inline variable run_at_once(recurrent_cell cell, variable projected,
+                                          const tensor& mask, const variable& recurrent,
+                                          const std::optional<variable>& bias, const tensor& scale,
+                                          const reading& how) {
+  variable all =
       ops::recurrence(cell, how.backwards, std::move(projected), recurrent, bias, scale, mask);
   if (how.sequences) {
     return all_steps(std::move(all), mask, how);
@@ -74,14 +65,12 @@ template <runs_recurrence B>
 /// position of its step. Without `how.sequences`, the result is the last output, (N, U). If `mask`
 /// (N, T) is 0 at a step of a sample, this step does not change the sample's state. An empty mask
 /// means that no step is padding.
-template <backend B, class State, class Next, class Outputs>
-[[nodiscard]] variable<B> run_steps(const variable<B>& projected, const typename B::tensor& mask,
-                                    State state, const Next& next, const Outputs& outputs,
-                                    const reading& how) {
+template <class State, class Next, class Outputs>
+[[nodiscard]] variable run_steps(const variable& projected, const tensor& mask, State state,
+                                 const Next& next, const Outputs& outputs, const reading& how) {
   const shape in = projected.shape();
-  const std::vector<variable<B>> steps =
-      ops::split(projected, 1, std::vector<std::size_t>(in[1], 1));
-  std::vector<variable<B>> given;
+  const std::vector<variable> steps = ops::split(projected, 1, std::vector<std::size_t>(in[1], 1));
+  std::vector<variable> given;
   for (std::size_t i = 0; i < in[1]; ++i) {
     const std::size_t t = how.backwards ? in[1] - 1 - i : i;
     State now = next(ops::reshape(steps[t], {in[0], in[2]}), state);
@@ -92,7 +81,7 @@ template <backend B, class State, class Next, class Outputs>
       state = std::move(now);
     }
     if (how.sequences) {
-      const variable<B>& y = outputs(state);
+      const variable& y = outputs(state);
       given.push_back(ops::reshape(y, {in[0], 1, y.shape()[1]}));
     }
   }
@@ -107,9 +96,8 @@ template <backend B, class State, class Next, class Outputs>
 
 /// Checks the input and the options that all recurrent layers share. Throws `shape_error` for the
 /// input and `value_error` for an option.
-template <backend B>
-void expect_sequences(const scope<B>& s, const shape& x, std::size_t units, double dropout,
-                      double recurrent_dropout) {
+inline void expect_sequences(const scope& s, const shape& x, std::size_t units, double dropout,
+                             double recurrent_dropout) {
   s.expect(x.rank() == 3 && x[1] > 0, "expected sequences (N, T, C) with at least one step, got ",
            batch_text(x),
            "; add reshape{{T, C}} before it, or .return_sequences = true to a recurrent layer "

@@ -24,8 +24,7 @@ struct reshape {
   static constexpr bool preserves_output_kind = true;
   static constexpr bool sets_axes = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect(sample_of(x.shape()).size() == target_shape.size(), "expected samples with ",
              target_shape.size(), " elements, got samples of shape ", sample_of(x.shape()),
              " with ", sample_of(x.shape()).size());
@@ -43,8 +42,7 @@ struct flatten {
   static constexpr std::string_view type_name = "flatten";
   static constexpr bool preserves_output_kind = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope&, variable x) const {
     const shape target{x.shape()[0], sample_of(x.shape()).size()};
     return ops::reshape(std::move(x), target);
   }

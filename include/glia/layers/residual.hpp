@@ -30,12 +30,11 @@ struct residual {
   glia::activation activation = linear;  ///< Activation function of the sum.
 
   using contains_layers = void;
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const auto mask = s.step_mask();
-    const variable<B> main = s.run(body, x, "residual", 0);
+    const variable main = s.run(body, x, "residual", 0);
     s.set_step_mask(mask);
-    const variable<B> side = s.run(shortcut, std::move(x), "residual", 1);
+    const variable side = s.run(shortcut, std::move(x), "residual", 1);
     s.expect(main.shape() == side.shape(), "the body ends in ", batch_text(main.shape()),
              ", the shortcut in ", batch_text(side.shape()),
              "; give residual{} a shortcut whose output has the shape of the body's output");

@@ -23,8 +23,7 @@ struct upsample2d {
 
   static constexpr std::string_view type_name = "upsample2d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     s.expect(in.rank() == 4, "expected images (N, H, W, C), got ", batch_text(in));
     s.expect_value(size.height > 0 && size.width > 0, "expected a size of at least 1, got ", size);
@@ -68,8 +67,7 @@ struct zero_pad2d {
 
   static constexpr std::string_view type_name = "zero_pad2d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect(x.shape().rank() == 4, "expected images (N, H, W, C), got ", batch_text(x.shape()));
     return ops::pad(
         ops::pad(std::move(x), {.axis = 1, .before = padding.top, .after = padding.bottom}),
@@ -90,8 +88,7 @@ struct crop2d {
 
   static constexpr std::string_view type_name = "crop2d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     s.expect(in.rank() == 4, "expected images (N, H, W, C), got ", batch_text(in));
     const auto leaves = [](std::size_t extent, std::size_t before, std::size_t after) {

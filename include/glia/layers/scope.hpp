@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "glia/backends/recorder.hpp"
 #include "glia/core/described.hpp"
-#include "glia/graph/recorder.hpp"
 #include "glia/layers/parameters.hpp"
 #include "glia/layers/plan.hpp"
 #include "glia/ops/dropout.hpp"
@@ -56,33 +56,30 @@ concept holder = requires {
 /// A layer requests its parameters by name and shape each time it runs. The first run computes only
 /// shapes and creates the parameters (see models/plan_model.hpp). Later runs return these
 /// parameters. A layer must request the same parameters in the same order in every run.
-template <backend B>
 class scope {
  public:
   /// Makes a scope for a run with `parameters`. `random` identifies the training step. In training,
   /// `slots` receives the gradient slot of each parameter.
-  scope(tape<B>& on, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
-        run_mode mode, const step_key& random)
+  scope(tape& on, parameter_list& parameters, std::vector<gradient_slot>& slots, run_mode mode,
+        const step_key& random)
       : scope(on, parameters, slots, mode) {
     changing_ = &parameters;
     random_ = random;
   }
   /// Makes a scope for training. `key` is the random key of the step, already on the device.
-  scope(tape<B>& on, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
-        typename B::tensor key)
+  scope(tape& on, parameter_list& parameters, std::vector<gradient_slot>& slots, tensor key)
       : scope(on, parameters, slots, run_mode::training) {
     changing_ = &parameters;
     key_ = std::move(key);
   }
 
   /// Makes a scope for inference, which does not change the parameters.
-  scope(tape<B>& on, const parameter_list<B>& parameters, std::vector<gradient_slot>& slots)
+  scope(tape& on, const parameter_list& parameters, std::vector<gradient_slot>& slots)
       : scope(on, parameters, slots, run_mode::inference) {}
 
   /// Makes a scope for the first run of a description, which creates the parameters and collects
   /// them in `plan`.
-  scope(tape<B>& on, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
-        plan_writer& plan)
+  scope(tape& on, parameter_list& parameters, std::vector<gradient_slot>& slots, plan_writer& plan)
       : scope(on, parameters, slots, run_mode::training, step_key{}) {
     plan_ = &plan;
   }
@@ -91,7 +88,7 @@ class scope {
   scope& operator=(const scope&) = delete;
 
   /// Returns the device on which the model runs.
-  [[nodiscard]] const B& device() const { return tape_->device(); }
+  [[nodiscard]] const glia::device& device() const { return tape_->device(); }
   /// Returns whether layers run as in training; false inside of `frozen`.
   [[nodiscard]] bool is_training() const { return mode_ == run_mode::training; }
   /// Returns the mode of the run.
@@ -126,14 +123,14 @@ class scope {
   class name_scope {
    public:
     name_scope(scope& s, std::string_view called) : scope_(&s) {
-      if constexpr (names_layers) {
+      if (s.names_layers()) {
         s.names_.push_back({s.names_.back().inside(called), true, {}});
       }
     }
     name_scope(const name_scope&) = delete;
     name_scope& operator=(const name_scope&) = delete;
     ~name_scope() {
-      if constexpr (names_layers) {
+      if (scope_->names_layers()) {
         scope_->names_.pop_back();
       }
     }
@@ -146,27 +143,27 @@ class scope {
   /// layer, because the construction of an initializer allocates memory, which a training step
   /// should avoid. Throws `value_error` if the layer requested another parameter at this position
   /// in the first run.
-  [[nodiscard]] variable<B> parameter(std::string_view name, const shape& s,
-                                      const initializer& initial);
+  [[nodiscard]] variable parameter(std::string_view name, const shape& s,
+                                   const initializer& initial);
 
   /// Returns a tensor that the layer itself updates in training, such as a running mean. The
   /// reference is valid until the next parameter is requested.
-  [[nodiscard]] const typename B::tensor& state(std::string_view name, const shape& s,
-                                                const initializer& initial);
+  [[nodiscard]] const tensor& state(std::string_view name, const shape& s,
+                                    const initializer& initial);
   /// Returns the same tensor as `state`, for modification. Throws `value_error` in inference,
   /// because several predictions can run at the same time.
-  [[nodiscard]] typename B::tensor& mutable_state(std::string_view name, const shape& s,
-                                                  const initializer& initial);
+  [[nodiscard]] tensor& mutable_state(std::string_view name, const shape& s,
+                                      const initializer& initial);
 
   /// Returns a source of random numbers, a different one for each call in a training step.
-  [[nodiscard]] random_source<B> next_random();
+  [[nodiscard]] random_source next_random();
 
   /// Returns the mask of sequences (N, T): 1 for a step, 0 for a padding step. Returns an empty
   /// tensor if there is no mask. Later layers receive the mask, up to the first layer whose output
   /// does not have T steps.
-  [[nodiscard]] const typename B::tensor& step_mask() const { return step_mask_; }
+  [[nodiscard]] const tensor& step_mask() const { return step_mask_; }
   /// Sets the mask of sequences for this layer and later ones.
-  void set_step_mask(typename B::tensor mask) { step_mask_ = std::move(mask); }
+  void set_step_mask(tensor mask) { step_mask_ = std::move(mask); }
 
   /// Declares that this layer's input must hold integers from 0 to `count` - 1. The model's samples
   /// are checked if this layer reads them directly.
@@ -186,24 +183,24 @@ class scope {
   /// Runs a layer inside the running layer. Error messages number such layers from 0: unet[2]
   /// conv2d(16, 3x3). The names of parameters are counted in the whole model: conv2d_1.kernel.
   template <class Layer>
-  [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x);
+  [[nodiscard]] variable run(const Layer& layer, variable x);
 
   /// Runs a layer, the element `index` of the container `holder_name`. Only error messages show
   /// the index.
   template <class Layer>
-  [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x, std::string_view holder_name,
-                                std::size_t index);
+  [[nodiscard]] variable run(const Layer& layer, variable x, std::string_view holder_name,
+                             std::size_t index);
 
   /// Runs a layer with the parameters of the first shared layer named `name`.
   template <class Layer>
-  [[nodiscard]] variable<B> run_shared(const std::string& name, const Layer& layer, variable<B> x);
+  [[nodiscard]] variable run_shared(const std::string& name, const Layer& layer, variable x);
 
   /// Throws `value_error` if a training run has requested fewer parameters than the first run.
   void expect_all_asked() const;
 
   /// Runs the description of a whole model.
   template <class Description>
-  [[nodiscard]] variable<B> run_model(const Description& description, variable<B> x);
+  [[nodiscard]] variable run_model(const Description& description, variable x);
 
   /// Throws `shape_error` if this layer reads the model's samples directly and they look like
   /// images with channels first, (C, H, W). The check assumes this if the first axis has 1, 3 or 4
@@ -247,9 +244,9 @@ class scope {
     mutable std::size_t inner_layers = 0;  // number of layers run inside without an index
   };
 
-  /// Whether layers have names. They have names only on recorders; training loops that run layers
-  /// directly on a tape do not need them.
-  static constexpr bool names_layers = requires(const B& b, std::string_view s) { b.set_place(s); };
+  /// Returns whether layers have names. They have names only on recorders; training loops that run
+  /// layers directly on a tape do not need them.
+  [[nodiscard]] bool names_layers() const { return !names_.empty(); }
 
   /// A name scope: its path, and the number of layers of each type that have run in it.
   struct naming {
@@ -283,7 +280,7 @@ class scope {
     std::size_t end = 0;
   };
 
-  scope(tape<B>& on, const parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
+  scope(tape& on, const parameter_list& parameters, std::vector<gradient_slot>& slots,
         run_mode mode)
       : tape_(&on), parameters_(&parameters), slots_(&slots), mode_(mode) {
     slots.clear();
@@ -302,44 +299,44 @@ class scope {
              std::optional<output_kind> gives);
   void note_outputs(std::optional<output_kind> kind, const place* of) const;
 
-  const typename B::tensor& next(std::string_view name, const shape& s, const initializer& initial,
-                                 bool trainable);
-  [[nodiscard]] variable<B> on_tape(const typename B::tensor& parameter);
+  const tensor& next(std::string_view name, const shape& s, const initializer& initial,
+                     bool trainable);
+  [[nodiscard]] variable on_tape(const tensor& parameter);
   [[nodiscard]] bool is_called(std::string_view full, std::string_view own) const;
   [[nodiscard]] std::string asked_for(std::size_t index) const;
   [[nodiscard]] static std::string text_of(const place* innermost);
   [[nodiscard]] std::string where() const;
 
-  tape<B>* tape_;
-  const parameter_list<B>* parameters_;
-  parameter_list<B>* changing_ = nullptr;  // the same parameters if the run may change them
+  tape* tape_;
+  const parameter_list* parameters_;
+  parameter_list* changing_ = nullptr;  // the same parameters if the run may change them
   std::vector<gradient_slot>* slots_;
   run_mode mode_;
   bool frozen_ = false;
   step_key random_;
-  typename B::tensor key_;  // random_ on the device, after its first use
+  tensor key_;  // random_ on the device, after its first use
   std::uint32_t random_count_ = 0;
   std::size_t parameter_count_ = 0;  // number of parameters returned so far
   std::vector<shared_layer> shared_;
   // The parameters of shared layers, with their indices among all parameters.
-  std::vector<std::pair<std::size_t, variable<B>>> shared_parameters_;
+  std::vector<std::pair<std::size_t, variable>> shared_parameters_;
   bool sharing_ = false;  // a shared layer is running
   bool again_ = false;    // it runs for the second time or later
-  typename B::tensor step_mask_;
+  tensor step_mask_;
   const place* place_ = nullptr;
-  std::vector<naming> names_ = std::vector<naming>(names_layers ? 1 : 0);
+  std::vector<naming> names_ = std::vector<naming>(device().recording() == nullptr ? 0 : 1);
   plan_writer* plan_ = nullptr;
 };
 
 /// A layer: a copyable value that computes a variable from a variable.
 ///
-/// It needs `variable<B> operator()(scope<B>&, variable<B>) const` for every backend B, and
+/// It needs `variable operator()(scope&, variable) const` and
 /// `std::string description() const`. There is no base class to inherit from. The concept checks
 /// the operator for a recorder that computes only shapes, because every description must run on it.
 template <class L>
 concept layer = std::copy_constructible<L> && described<L> &&
-    requires(const L& l, scope<recorder>& s, variable<recorder> x) {
-  { l(s, x) } -> std::same_as<variable<recorder>>;
+    requires(const L& l, scope& s, variable x) {
+  { l(s, x) } -> std::same_as<variable>;
 };
 
 /// A layer that defines the shape of the model's samples: its member function `sample_shape()`
@@ -349,7 +346,99 @@ concept has_sample_shape = layer<L> && requires(const L& l) {
   { l.sample_shape() } -> std::convertible_to<shape>;
 };
 
+template <class Layer>
+constexpr scope::layer_facts scope::facts_of() {
+  std::string_view type_name = "layer";
+  if constexpr (requires { Layer::type_name; }) {
+    type_name = Layer::type_name;
+  }
+  return {type_name, holder<Layer>, sets_axes<Layer>, preserves_output_kind<Layer>};
+}
+
+template <class Layer>
+std::optional<output_kind> scope::outputs_of([[maybe_unused]] const Layer& layer) {
+  if constexpr (requires { layer.output_kind(); }) {
+    return layer.output_kind();
+  } else {
+    return std::nullopt;
+  }
+}
+
+template <class Layer>
+variable scope::run(const Layer& layer, variable x, std::string_view holder_name,
+                    std::size_t index) {
+  place here{place_, holder_name, index, &layer, [](const void* self) {
+               return std::string(static_cast<const Layer*>(self)->description());
+             }};
+  here.type_name = facts_of<Layer>().type_name;
+  enter(here, facts_of<Layer>());
+  variable y = layer(*this, std::move(x));
+  leave(here, facts_of<Layer>(), y.shape(), outputs_of(layer));
+  return y;
+}
+
+template <class Layer>
+variable scope::run(const Layer& layer, variable x) {
+  return place_ == nullptr ? run(layer, std::move(x), "", 0)
+                           : run(layer, std::move(x), place_->type_name, place_->inner_layers++);
+}
+
+template <class Layer>
+variable scope::run_shared(const std::string& name, const Layer& layer, variable x) {
+  const auto known = std::find_if(shared_.begin(), shared_.end(),
+                                  [&](const shared_layer& one) { return one.name == name; });
+  const auto at = static_cast<std::size_t>(known - shared_.begin());
+  const bool first = known == shared_.end();
+  if (first) {
+    shared_.push_back({name, parameter_count_, parameter_count_});
+  }
+  const std::size_t others = parameter_count_;
+  const bool sharing = std::exchange(sharing_, true);
+  const bool again = std::exchange(again_, !first);
+  parameter_count_ = shared_[at].begin;
+  if (names_layers()) {
+    names_.push_back({name, true, {}});
+  }
+  variable y = run(layer, std::move(x), name, no_index);
+  if (names_layers()) {
+    names_.pop_back();
+  }
+  sharing_ = sharing;
+  again_ = again;
+  if (first) {
+    shared_[at].end = parameter_count_;
+  } else {
+    expect_value(parameter_count_ == shared_[at].end, "the first shared layer '", name, "' has ",
+                 shared_[at].end - shared_[at].begin, " parameters, this one has ",
+                 parameter_count_ - shared_[at].begin,
+                 "; give shared layers with different parameters different names");
+    // Continue with the parameter after those requested before this layer. Exception: inside
+    // another shared layer that runs again, continue with the parameter after this layer's own.
+    if (others != shared_[at].begin) {
+      parameter_count_ = others;
+    }
+  }
+  return y;
+}
+
+template <class Description>
+variable scope::run_model(const Description& description, variable x) {
+  if constexpr (holder<Description>) {
+    variable y = description(*this, std::move(x));
+    if constexpr (!preserves_output_kind<Description>) {
+      const place whole{nullptr, "", 0, &description, [](const void* self) {
+                          return std::string(static_cast<const Description*>(self)->description());
+                        }};
+      note_outputs(outputs_of(description), &whole);
+    }
+    return y;
+  } else {
+    return run(description, std::move(x), "model", 0);
+  }
+}
+
 }  // namespace glia
 
-// Also needed with the compiled target: user-defined layers can run on recorders of every backend.
+#ifndef GLIA_COMPILED
 #include "glia/layers/scope_impl.hpp"
+#endif

@@ -10,69 +10,61 @@
 #include <string_view>
 #include <utility>
 
+#include "glia/core/inline.hpp"
 #include "glia/layers/scope.hpp"
 
 namespace glia {
 
-template <backend B>
-variable<B> scope<B>::parameter(std::string_view name, const shape& s, const initializer& initial) {
+GLIA_INLINE variable scope::parameter(std::string_view name, const shape& s,
+                                      const initializer& initial) {
   const auto& value = next(name, s, initial, true);
   if (again_) {
     return std::find_if(shared_parameters_.begin(), shared_parameters_.end(),
                         [&](const auto& one) { return one.first == parameter_count_ - 1; })
         ->second;
   }
-  variable<B> result = on_tape(value);
+  variable result = on_tape(value);
   if (sharing_) {
     shared_parameters_.emplace_back(parameter_count_ - 1, result);
   }
   return result;
 }
 
-template <backend B>
-variable<B> scope<B>::on_tape(const typename B::tensor& value) {
+GLIA_INLINE variable scope::on_tape(const tensor& value) {
   if (changing_ == nullptr) {
     // The tensor may be borrowed because the model outlives the run; see model::infer.
     slots_->emplace_back();
-    if constexpr (requires { value.borrowed(); }) {
-      return tape_->constant(value.borrowed());
-    } else {
-      return tape_->constant(value);
-    }
+    return tape_->constant(value.borrowed());
   }
-  variable<B> result = is_training() ? tape_->leaf(value) : tape_->constant(value);
+  variable result = is_training() ? tape_->leaf(value) : tape_->constant(value);
   slots_->push_back(result.slot());
   return result;
 }
 
-template <backend B>
-const typename B::tensor& scope<B>::state(std::string_view name, const shape& s,
-                                          const initializer& initial) {
+GLIA_INLINE const tensor& scope::state(std::string_view name, const shape& s,
+                                       const initializer& initial) {
   if (!again_) {
     slots_->emplace_back();
   }
   return next(name, s, initial, false);
 }
 
-template <backend B>
-typename B::tensor& scope<B>::mutable_state(std::string_view name, const shape& s,
-                                            const initializer& initial) {
+GLIA_INLINE tensor& scope::mutable_state(std::string_view name, const shape& s,
+                                         const initializer& initial) {
   static_cast<void>(state(name, s, initial));
   expect_value(changing_ != nullptr && is_training(), "the layer changes '", name,
                "' in inference; change it only if is_training() is true");
   return (*changing_)[parameter_count_ - 1].value;
 }
 
-template <backend B>
-random_source<B> scope<B>::next_random() {
+GLIA_INLINE random_source scope::next_random() {
   if (!key_) {
     key_ = device().from_host(std::span<const std::int32_t>(random_.to_words()), {step_key::words});
   }
   return {key_, layer_streams + random_count_++};
 }
 
-template <backend B>
-void scope<B>::expect_all_asked() const {
+GLIA_INLINE void scope::expect_all_asked() const {
   if (is_training() && parameter_count_ != parameters_->size()) {
     expect_value(false, "the model requested the parameter ", asked_for(parameter_count_),
                  " when it was built, but not in this run; request the same parameters in every "
@@ -80,8 +72,7 @@ void scope<B>::expect_all_asked() const {
   }
 }
 
-template <backend B>
-void scope<B>::expect_channels_last(const shape& x) const {
+GLIA_INLINE void scope::expect_channels_last(const shape& x) const {
   if (plan_ == nullptr || x.rank() != 4 || !plan_->as_given(x)) {
     return;
   }
@@ -93,135 +84,34 @@ void scope<B>::expect_channels_last(const shape& x) const {
          " channels, add reshape{{", x[1], ", ", x[2], ", ", x[3], "}} before this layer");
 }
 
-template <backend B>
-void scope<B>::expect_integers(const shape& x, std::size_t count) const {
+GLIA_INLINE void scope::expect_integers(const shape& x, std::size_t count) const {
   if (plan_ != nullptr) {
     plan_->integers_below(x, count, where());
   }
 }
 
-template <backend B>
-void scope<B>::add_input(std::string_view name, const shape& s) const {
+GLIA_INLINE void scope::add_input(std::string_view name, const shape& s) const {
   if (plan_ != nullptr) {
     expect_value(plan_->add_input(name, s), "the model has two inputs named '", name,
                  "'; give each its own name");
   }
 }
-template <backend B>
-void scope<B>::add_output(std::string_view name, const shape& s) const {
+GLIA_INLINE void scope::add_output(std::string_view name, const shape& s) const {
   if (plan_ != nullptr) {
     expect_value(plan_->add_output(name, s), "the model has two outputs named '", name,
                  "'; give each its own name");
   }
 }
 
-template <backend B>
-template <class Layer>
-constexpr typename scope<B>::layer_facts scope<B>::facts_of() {
-  std::string_view type_name = "layer";
-  if constexpr (requires { Layer::type_name; }) {
-    type_name = Layer::type_name;
-  }
-  return {type_name, holder<Layer>, sets_axes<Layer>, preserves_output_kind<Layer>};
-}
-
-template <backend B>
-template <class Layer>
-std::optional<output_kind> scope<B>::outputs_of([[maybe_unused]] const Layer& layer) {
-  if constexpr (requires { layer.output_kind(); }) {
-    return layer.output_kind();
-  } else {
-    return std::nullopt;
-  }
-}
-
-template <backend B>
-template <class Layer>
-variable<B> scope<B>::run(const Layer& layer, variable<B> x, std::string_view holder_name,
-                          std::size_t index) {
-  place here{place_, holder_name, index, &layer, [](const void* self) {
-               return std::string(static_cast<const Layer*>(self)->description());
-             }};
-  here.type_name = facts_of<Layer>().type_name;
-  enter(here, facts_of<Layer>());
-  variable<B> y = layer(*this, std::move(x));
-  leave(here, facts_of<Layer>(), y.shape(), outputs_of(layer));
-  return y;
-}
-
-template <backend B>
-template <class Layer>
-variable<B> scope<B>::run(const Layer& layer, variable<B> x) {
-  return place_ == nullptr ? run(layer, std::move(x), "", 0)
-                           : run(layer, std::move(x), place_->type_name, place_->inner_layers++);
-}
-
-template <backend B>
-template <class Layer>
-variable<B> scope<B>::run_shared(const std::string& name, const Layer& layer, variable<B> x) {
-  const auto known = std::find_if(shared_.begin(), shared_.end(),
-                                  [&](const shared_layer& one) { return one.name == name; });
-  const auto at = static_cast<std::size_t>(known - shared_.begin());
-  const bool first = known == shared_.end();
-  if (first) {
-    shared_.push_back({name, parameter_count_, parameter_count_});
-  }
-  const std::size_t others = parameter_count_;
-  const bool sharing = std::exchange(sharing_, true);
-  const bool again = std::exchange(again_, !first);
-  parameter_count_ = shared_[at].begin;
-  if constexpr (names_layers) {
-    names_.push_back({name, true, {}});
-  }
-  variable<B> y = run(layer, std::move(x), name, no_index);
-  if constexpr (names_layers) {
-    names_.pop_back();
-  }
-  sharing_ = sharing;
-  again_ = again;
-  if (first) {
-    shared_[at].end = parameter_count_;
-  } else {
-    expect_value(parameter_count_ == shared_[at].end, "the first shared layer '", name, "' has ",
-                 shared_[at].end - shared_[at].begin, " parameters, this one has ",
-                 parameter_count_ - shared_[at].begin,
-                 "; give shared layers with different parameters different names");
-    // Continue with the parameter after those requested before this layer. Exception: inside
-    // another shared layer that runs again, continue with the parameter after this layer's own.
-    if (others != shared_[at].begin) {
-      parameter_count_ = others;
-    }
-  }
-  return y;
-}
-
-template <backend B>
-template <class Description>
-variable<B> scope<B>::run_model(const Description& description, variable<B> x) {
-  if constexpr (holder<Description>) {
-    variable<B> y = description(*this, std::move(x));
-    if constexpr (!preserves_output_kind<Description>) {
-      const place whole{nullptr, "", 0, &description, [](const void* self) {
-                          return std::string(static_cast<const Description*>(self)->description());
-                        }};
-      note_outputs(outputs_of(description), &whole);
-    }
-    return y;
-  } else {
-    return run(description, std::move(x), "model", 0);
-  }
-}
-
-template <backend B>
-void scope<B>::enter(place& here, const layer_facts& facts) {
+GLIA_INLINE void scope::enter(place& here, const layer_facts& facts) {
   place_ = &here;
-  if constexpr (names_layers) {
-    here.recorded_in = device().place();
+  if (graph* const calls = device().recording()) {
+    here.recorded_in = calls->place();
     if (facts.arranges_others) {
       names_.back().of_one_layer = false;
     } else {
       here.name = names_.back().next(facts.type_name);
-      device().set_place(std::string_view(here.name));
+      calls->set_place(graph_place{here.name});
     }
     if (plan_ != nullptr && !facts.arranges_others) {
       plan_->start_layer(here.name, here.describe(here.layer), frozen_);
@@ -229,9 +119,8 @@ void scope<B>::enter(place& here, const layer_facts& facts) {
   }
 }
 
-template <backend B>
-void scope<B>::leave(const place& here, const layer_facts& facts, const shape& y,
-                     std::optional<output_kind> gives) {
+GLIA_INLINE void scope::leave(const place& here, const layer_facts& facts, const shape& y,
+                              std::optional<output_kind> gives) {
   if (plan_ != nullptr && !facts.arranges_others) {
     plan_->finish_layer(y, facts.sets_axes);
   }
@@ -244,23 +133,21 @@ void scope<B>::leave(const place& here, const layer_facts& facts, const shape& y
   if (!facts.preserves_output_kind) {
     note_outputs(gives, &here);
   }
-  if constexpr (names_layers) {
-    device().set_place(here.recorded_in);
+  if (graph* const calls = device().recording()) {
+    calls->set_place(here.recorded_in);
   }
   place_ = here.outer;
 }
 
 /// Writes the output kind of a layer that has just run to the plan.
-template <backend B>
-void scope<B>::note_outputs(std::optional<output_kind> kind, const place* of) const {
+GLIA_INLINE void scope::note_outputs(std::optional<output_kind> kind, const place* of) const {
   if (plan_ != nullptr) {
     plan_->gives(kind.value_or(output_kind::other), kind ? text_of(of) : "");
   }
 }
 
-template <backend B>
-const typename B::tensor& scope<B>::next(std::string_view name, const shape& s,
-                                         const initializer& initial, bool trainable) {
+GLIA_INLINE const tensor& scope::next(std::string_view name, const shape& s,
+                                      const initializer& initial, bool trainable) {
   trainable = trainable && !frozen_;
   const std::size_t index = parameter_count_++;
   if (plan_ != nullptr && !again_) {
@@ -287,18 +174,16 @@ const typename B::tensor& scope<B>::next(std::string_view name, const shape& s,
 }
 
 /// Returns whether `full` is the full name of the running layer's parameter `own`.
-template <backend B>
-bool scope<B>::is_called(std::string_view full, std::string_view own) const {
+GLIA_INLINE bool scope::is_called(std::string_view full, std::string_view own) const {
   const bool ends_so =
       full.size() > own.size() && full.ends_with(own) && full[full.size() - own.size() - 1] == '.';
   return full == own ||
-         (ends_so && (!names_layers || full.substr(0, full.size() - own.size() - 1) ==
-                                           std::string_view(place_->name)));
+         (ends_so && (!names_layers() || full.substr(0, full.size() - own.size() - 1) ==
+                                             std::string_view(place_->name)));
 }
 
 /// Returns the name and shape of the parameter that was requested at this index in the first run.
-template <backend B>
-std::string scope<B>::asked_for(std::size_t index) const {
+GLIA_INLINE std::string scope::asked_for(std::size_t index) const {
   if (index >= parameters_->size()) {
     return "no parameter";
   }
@@ -307,8 +192,7 @@ std::string scope<B>::asked_for(std::size_t index) const {
 }
 
 /// Returns the path of a layer through its containers: sequential[3] dense(256).
-template <backend B>
-std::string scope<B>::text_of(const place* innermost) {
+GLIA_INLINE std::string scope::text_of(const place* innermost) {
   std::string result;
   for (const place* at = innermost; at != nullptr; at = at->outer) {
     const std::string step = at->holder_name.empty() ? ""
@@ -318,8 +202,7 @@ std::string scope<B>::text_of(const place* innermost) {
   }
   return result;
 }
-template <backend B>
-std::string scope<B>::where() const {
+GLIA_INLINE std::string scope::where() const {
   return place_ == nullptr ? "" : text_of(place_) + ": ";
 }
 

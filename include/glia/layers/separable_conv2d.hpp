@@ -19,10 +19,9 @@ namespace detail {
 
 /// Convolves each channel of x with its own M kernels; `kernel` is (height, width, C, M). Input
 /// channel c results in the output channels c M to c M + M - 1.
-template <backend B>
-[[nodiscard]] variable<B> depthwise(const variable<B>& x, const variable<B>& kernel,
-                                    const std::optional<variable<B>>& bias,
-                                    const window2d& window) {
+[[nodiscard]] inline variable depthwise(const variable& x, const variable& kernel,
+                                        const std::optional<variable>& bias,
+                                        const window2d& window) {
   const shape k = kernel.shape();
   return ops::conv2d(x, ops::reshape(kernel, {k[0], k[1], 1, k[2] * k[3]}), bias, window, k[2]);
 }
@@ -59,16 +58,15 @@ struct depthwise_conv2d {
 
   static constexpr std::string_view type_name = "depthwise_conv2d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const window2d window =
         detail::kernel_window(s, x.shape(), kernel_size, strides, dilation_rate, padding);
     const std::size_t channels = x.shape()[3];
     s.expect_value(depth_multiplier > 0, "expected a depth_multiplier of at least 1");
-    const variable<B> weights =
+    const variable weights =
         s.parameter("kernel", {kernel_size.height, kernel_size.width, channels, depth_multiplier},
                     depthwise_initializer);
-    std::optional<variable<B>> shift;
+    std::optional<variable> shift;
     if (use_bias) {
       shift = s.parameter("bias", {channels * depth_multiplier}, bias_initializer);
     }
@@ -121,8 +119,7 @@ struct separable_conv2d {
 
   static constexpr std::string_view type_name = "separable_conv2d";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const window2d window =
         detail::kernel_window(s, x.shape(), kernel_size, strides, dilation_rate, padding);
     const std::size_t channels = x.shape()[3];
@@ -130,16 +127,16 @@ struct separable_conv2d {
                    "expected filters and depth_multiplier of at least 1");
     s.expect_value(filters > 1 || !activation.over_last_axis, "a ", activation.name,
                    " over 1 filter is always 1; use sigmoid, or at least 2 filters");
-    const variable<B> each = s.parameter(
+    const variable each = s.parameter(
         "depthwise_kernel", {kernel_size.height, kernel_size.width, channels, depth_multiplier},
         depthwise_initializer);
-    const variable<B> mixing = s.parameter(
+    const variable mixing = s.parameter(
         "pointwise_kernel", {1, 1, channels * depth_multiplier, filters}, pointwise_initializer);
-    std::optional<variable<B>> shift;
+    std::optional<variable> shift;
     if (use_bias) {
       shift = s.parameter("bias", {filters}, bias_initializer);
     }
-    const std::optional<variable<B>> none;
+    const std::optional<variable> none;
     return activation(
         ops::conv2d(detail::depthwise(x, each, none, window), mixing, shift, window2d{}));
   }

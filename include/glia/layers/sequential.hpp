@@ -14,7 +14,7 @@ namespace detail {
 /// A `model`, which is a description together with parameters.
 template <class Layer>
 concept made_model = requires(const Layer& l) {
-  typename Layer::backend_type;
+  l.plan();
   l.parameters();
 };
 
@@ -38,13 +38,11 @@ class sequential {
       (layer<Layers> && ...),
       "sequential: every argument must be a layer, such as glia::dense{10}, glia::relu or a "
       "user-defined type that satisfies the concept glia::layer: copyable, with "
-      "`variable<B> operator()(scope<B>&, variable<B>) const` for any backend B and "
-      "`std::string description() const`");
+      "`variable operator()(scope&, variable) const` and `std::string description() const`");
 
   explicit constexpr sequential(Layers... layers) : layers_(std::move(layers)...) {}
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       ((x = s.run(std::get<I>(layers_), std::move(x), "sequential", I)), ...);
     }

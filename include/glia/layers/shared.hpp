@@ -30,8 +30,7 @@ struct shared {
   using contains_layers = void;
   static constexpr bool preserves_output_kind = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect_value(!name.empty(), "shared: expected a name, got an empty string");
     return s.run_shared(name, body, std::move(x));
   }

@@ -52,35 +52,32 @@ struct simple_rnn {
 
   static constexpr std::string_view type_name = "simple_rnn";
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     detail::expect_sequences(s, in, units, dropout, recurrent_dropout);
-    tape<B>& on = x.owner();
-    const variable<B> kernel = s.parameter("kernel", {in[2], units}, kernel_initializer);
-    const variable<B> recurrent =
+    tape& on = x.owner();
+    const variable kernel = s.parameter("kernel", {in[2], units}, kernel_initializer);
+    const variable recurrent =
         s.parameter("recurrent_kernel", {units, units}, recurrent_initializer);
-    std::optional<variable<B>> shift;
+    std::optional<variable> shift;
     if (use_bias) {
       shift = s.parameter("bias", {units}, bias_initializer);
     }
     const detail::reading how{go_backwards, return_sequences, zero_output_for_mask};
-    const detail::feature_mask<B> drop_inputs(s, on, dropout, in[0], in[2]);
-    const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
-    const variable<B> projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
-    if constexpr (detail::runs_recurrence<B>) {
-      if (activation == tanh && detail::has_recurrence(s.device())) {
-        return detail::run_at_once<B>(recurrent_cell::simple, projected, s.step_mask(), recurrent,
-                                      {}, drop_states.factors(), how);
-      }
+    const detail::feature_mask drop_inputs(s, on, dropout, in[0], in[2]);
+    const detail::feature_mask drop_states(s, on, recurrent_dropout, in[0], units);
+    const variable projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
+    if (activation == tanh && detail::has_recurrence(s.device())) {
+      return detail::run_at_once(recurrent_cell::simple, projected, s.step_mask(), recurrent, {},
+                                 drop_states.factors(), how);
     }
-    const variable<B> start = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
-    return detail::run_steps<B>(
+    const variable start = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
+    return detail::run_steps(
         projected, s.step_mask(), start,
-        [&](const variable<B>& step, const variable<B>& h) {
+        [&](const variable& step, const variable& h) {
           return activation(step + ops::dense(drop_states(h), recurrent));
         },
-        [](const variable<B>& h) -> const variable<B>& { return h; }, how);
+        [](const variable& h) -> const variable& { return h; }, how);
   }
 
   [[nodiscard]] std::string description() const {

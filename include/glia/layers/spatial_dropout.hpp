@@ -26,13 +26,12 @@ struct spatial_dropout {
   static constexpr std::string_view type_name = "spatial_dropout";
   static constexpr bool preserves_output_kind = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect(x.shape().rank() >= 3, "expected an input (N, T, C) or (N, H, W, C), got ",
              batch_text(x.shape()), "; use dropout for inputs (N, C)");
     s.expect_value(rate >= 0 && rate < 1, "expected a rate in [0, 1), got ", rate);
     const shape& in = x.shape();
-    const detail::feature_mask<B> drop(s, x.owner(), rate, in[0], in.back());
+    const detail::feature_mask drop(s, x.owner(), rate, in[0], in.back());
     return drop(std::move(x));
   }
   [[nodiscard]] std::string description() const { return text("spatial_dropout(", rate, ')'); }

@@ -29,8 +29,7 @@ struct time_distributed {
   using contains_layers = void;
   static constexpr bool preserves_output_kind = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape in = x.shape();
     s.expect(in.rank() >= 3, "expected sequences (N, T, ...), got ", batch_text(in));
     const auto with_rows = [](std::initializer_list<std::size_t> rows, const shape& sample) {
@@ -43,7 +42,7 @@ struct time_distributed {
     const shape as_samples = with_rows({in[0] * in[1]}, sample_of(sample_of(in)));
     const auto mask = s.step_mask();
     s.set_step_mask({});
-    variable<B> y = s.run(layer, ops::reshape(std::move(x), as_samples), "time_distributed", 0);
+    variable y = s.run(layer, ops::reshape(std::move(x), as_samples), "time_distributed", 0);
     s.set_step_mask(mask);
     const shape as_steps = with_rows({in[0], in[1]}, sample_of(y.shape()));
     return ops::reshape(std::move(y), as_steps);

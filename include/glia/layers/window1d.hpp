@@ -67,10 +67,9 @@ namespace detail {
 /// Returns a window on sequences (N, T, C), which are treated as images of one row. Throws
 /// `value_error` if a number is invalid, and `shape_error` if the window does not fit the padded
 /// sequences. Error messages call the size of the window `option`.
-template <backend B>
-[[nodiscard]] window2d window_on_row(const scope<B>& s, const shape& x, std::string_view option,
-                                     std::size_t size, std::size_t stride, std::size_t dilation,
-                                     const padding1d& padding) {
+[[nodiscard]] inline window2d window_on_row(const scope& s, const shape& x, std::string_view option,
+                                            std::size_t size, std::size_t stride,
+                                            std::size_t dilation, const padding1d& padding) {
   s.expect(x.rank() == 3, "expected sequences (N, T, C), got ", batch_text(x),
            "; add reshape{{T, C}} before it");
   s.expect_value(size > 0 && stride > 0 && dilation > 0, "expected ", option,

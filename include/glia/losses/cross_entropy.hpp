@@ -20,9 +20,8 @@ namespace detail {
 
 /// Returns, for each sample of `each` (N, ...), the mean of the elements at which `counts` is 1.
 /// The mean is 0 if `counts` is 0 for all elements of the sample.
-template <backend B>
-[[nodiscard]] variable<B> mean_of_counting(variable<B> each, const typename B::tensor& counts) {
-  const B& device = each.device();
+[[nodiscard]] inline variable mean_of_counting(variable each, const tensor& counts) {
+  const glia::device& device = each.device();
   const shape rows{each.shape()[0], sample_of(each.shape()).size()};
   const auto counting = device.run(kernels::reshape{rows}, counts);
   const auto shares = device.run(kernels::binary{binary_function::divide}, counting,
@@ -66,8 +65,7 @@ struct softmax_cross_entropy {
 
   static constexpr output_kind applied_activation = output_kind::softmax;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(variable<B> logits, const targets<B>& t) const {
+  [[nodiscard]] variable operator()(variable logits, const targets& t) const {
     require<shape_error>(
         logits.shape().rank() >= 2 && logits.shape().back() >= 2,
         "softmax_cross_entropy: expected logits (N, ..., K) for at least 2 classes, got ",
@@ -75,12 +73,12 @@ struct softmax_cross_entropy {
     require<value_error>(label_smoothing >= 0 && label_smoothing < 1,
                          "softmax_cross_entropy: expected a label_smoothing in [0, 1), got ",
                          label_smoothing);
-    const B& device = logits.device();
+    const glia::device& device = logits.device();
     const std::size_t classes = logits.shape().back();
     const double floor = label_smoothing / static_cast<double>(classes);
     const bool rows = t.values && are_classes_of_rows(t.values.shape(), logits.shape());
-    typename B::tensor counts;
-    typename B::tensor values;
+    tensor counts;
+    tensor values;
     if (rows) {
       const kernels::one_hot at_class{classes, 1 - label_smoothing + floor, floor};
       values = device.run(at_class, device.run(kernels::to_index{}, t.values));
@@ -113,7 +111,7 @@ struct softmax_cross_entropy {
       values = device.run(kernels::binary{binary_function::multiply}, std::move(values),
                           device.from_host(std::span<const float>(class_weight), {classes}));
     }
-    variable<B> losses = ops::softmax_cross_entropy(std::move(logits), std::move(values));
+    variable losses = ops::softmax_cross_entropy(std::move(logits), std::move(values));
     if (losses.shape().rank() == 1) {
       return losses;
     }
@@ -152,15 +150,14 @@ struct sigmoid_cross_entropy {
   static constexpr std::string_view target_range = "from 0 to 1";
   static constexpr bool accepts_target(float t) { return t >= 0 && t <= 1; }
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(const variable<B>& logits, const targets<B>& t) const {
-    const B& device = logits.device();
+  [[nodiscard]] variable operator()(const variable& logits, const targets& t) const {
+    const glia::device& device = logits.device();
     const auto ones = detail::target_values("sigmoid_cross_entropy", logits, t);
     const auto zeros = device.run(kernels::unary{{unary_function::affine, -1, 1}}, ones);
-    const variable<B> nothing = logits.owner().constant(device.run(kernels::full{}));
+    const variable nothing = logits.owner().constant(device.run(kernels::full{}));
     // A selection instead of a product: 0 times the infinite loss of an infinite logit would be
     // NaN.
-    const auto share = [&](const typename B::tensor& weight, variable<B> y) {
+    const auto share = [&](const tensor& weight, variable y) {
       return ops::where(weight, ops::softplus(std::move(y)) * weight, nothing);
     };
     return ops::mean_per_sample(share(ones, -logits) + share(zeros, logits));

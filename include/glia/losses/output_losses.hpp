@@ -97,9 +97,8 @@ class output_losses {
     std::apply([&](const auto&... one) { (body(one.output, one.loss), ...); }, losses_);
   }
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t,
-                                       const std::vector<row_part>& outputs) const {
+  [[nodiscard]] variable operator()(const variable& y, const targets& t,
+                                    const std::vector<row_part>& outputs) const {
     const std::vector<row_part> wanted = target_parts(outputs);
     require<shape_error>(t.values && t.values.shape() == shape{y.shape()[0], row_size(wanted)},
                          "output_losses: expected rows of targets (N, ", row_size(wanted),
@@ -109,14 +108,14 @@ class output_losses {
     std::vector<std::size_t> sizes;
     std::transform(outputs.begin(), outputs.end(), std::back_inserter(sizes),
                    [](const row_part& part) { return part.size(); });
-    const std::vector<variable<B>> parts = ops::split(y, 1, sizes);
-    const std::array<variable<B>, sizeof...(Losses)> each = std::apply(
+    const std::vector<variable> parts = ops::split(y, 1, sizes);
+    const std::array<variable, sizeof...(Losses)> each = std::apply(
         [&](const auto&... one) {
           return std::array{
               of_output(one, index_of(one.output, outputs), parts, t, outputs, wanted)...};
         },
         losses_);
-    variable<B> sum = each[0];
+    variable sum = each[0];
     for (std::size_t i = 1; i < each.size(); ++i) {
       sum = sum + each[i];
     }
@@ -182,23 +181,22 @@ class output_losses {
     }
   }
 
-  template <class Loss, backend B>
-  [[nodiscard]] static variable<B> of_output(const output_loss<Loss>& one, std::size_t index,
-                                             const std::vector<variable<B>>& parts,
-                                             const targets<B>& t,
-                                             const std::vector<row_part>& outputs,
-                                             const std::vector<row_part>& wanted) {
-    const B& device = parts[index].device();
+  template <class Loss>
+  [[nodiscard]] static variable of_output(const output_loss<Loss>& one, std::size_t index,
+                                          const std::vector<variable>& parts, const targets& t,
+                                          const std::vector<row_part>& outputs,
+                                          const std::vector<row_part>& wanted) {
+    const glia::device& device = parts[index].device();
     const std::size_t samples = parts[index].shape()[0];
     const row_part& target = wanted[index];
     const auto row = device.run(
         kernels::slice{.axis = 1, .begin = target.first, .extent = target.size()}, t.values);
     const auto values = device.run(kernels::reshape{batch_of(samples, target.extents)}, row);
     const bool of_samples = one.classes && target.extents.rank() == 0;
-    const targets<B> own = of_samples ? targets<B>{device.run(kernels::to_index{}, values), {}}
-                                      : targets<B>{{}, values};
-    variable<B> y = ops::reshape(parts[index], batch_of(samples, outputs[index].extents));
-    variable<B> losses = one.loss(std::move(y), own);
+    const targets own =
+        of_samples ? targets{device.run(kernels::to_index{}, values), {}} : targets{{}, values};
+    variable y = ops::reshape(parts[index], batch_of(samples, outputs[index].extents));
+    variable losses = one.loss(std::move(y), own);
     return one.weight == 1 ? losses : std::move(losses) * one.weight;
   }
 

@@ -19,10 +19,8 @@ namespace glia {
 struct mean_squared_error {
   static constexpr bool is_regression = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
-    const variable<B> values =
-        y.owner().constant(detail::target_values("mean_squared_error", y, t));
+  [[nodiscard]] variable operator()(const variable& y, const targets& t) const {
+    const variable values = y.owner().constant(detail::target_values("mean_squared_error", y, t));
     return ops::mean_per_sample(ops::square(y - values));
   }
   [[nodiscard]] std::string description() const { return "mean_squared_error"; }
@@ -37,10 +35,8 @@ struct mean_squared_error {
 struct mean_absolute_error {
   static constexpr bool is_regression = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
-    const variable<B> values =
-        y.owner().constant(detail::target_values("mean_absolute_error", y, t));
+  [[nodiscard]] variable operator()(const variable& y, const targets& t) const {
+    const variable values = y.owner().constant(detail::target_values("mean_absolute_error", y, t));
     return ops::mean_per_sample(ops::abs(y - values));
   }
   [[nodiscard]] std::string description() const { return "mean_absolute_error"; }
@@ -64,13 +60,12 @@ struct huber {
 
   static constexpr bool is_regression = true;
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
+  [[nodiscard]] variable operator()(const variable& y, const targets& t) const {
     require<value_error>(delta > 0 && std::isfinite(delta),
                          "huber: expected a positive, finite delta, got ", delta);
-    const variable<B> values = y.owner().constant(detail::target_values("huber", y, t));
-    const variable<B> error = ops::abs(y - values);
-    const variable<B> bounded = ops::clamp(error, 0, delta);
+    const variable values = y.owner().constant(detail::target_values("huber", y, t));
+    const variable error = ops::abs(y - values);
+    const variable bounded = ops::clamp(error, 0, delta);
     return ops::mean_per_sample(bounded * (error - 0.5 * bounded));
   }
   [[nodiscard]] std::string description() const { return text("huber(", delta, ')'); }
@@ -89,9 +84,8 @@ struct hinge {
   static constexpr std::string_view target_range = "-1 and 1";
   static constexpr bool accepts_target(float t) { return t == -1 || t == 1; }
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
-    const variable<B> values = y.owner().constant(detail::target_values("hinge", y, t, 1, -1));
+  [[nodiscard]] variable operator()(const variable& y, const targets& t) const {
+    const variable values = y.owner().constant(detail::target_values("hinge", y, t, 1, -1));
     return ops::mean_per_sample(ops::unary({unary_function::relu}, ops::affine(values * y, -1, 1)));
   }
   [[nodiscard]] std::string description() const { return "hinge"; }

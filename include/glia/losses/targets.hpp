@@ -20,10 +20,9 @@ namespace glia {
 
 /// The targets of a batch. A loss compares the model's outputs with them. One of the two members is
 /// empty.
-template <backend B>
 struct targets {
-  typename B::tensor labels{};  ///< Classes (N), as integers, one for each sample.
-  typename B::tensor values{};  ///< Values (N, ...).
+  tensor labels{};  ///< Classes (N), as integers, one for each sample.
+  tensor values{};  ///< Values (N, ...).
 };
 
 /// Returns whether target values of shape `values` (N, ...) are classes, one for each row of
@@ -62,9 +61,9 @@ struct counted_targets {
 ///
 /// Any callable of this form is a loss; write your own with `glia::ops`. Static members can declare
 /// properties of the loss; see `loss_ref`.
-template <class L, class B>
-concept plain_loss = backend<B> && requires(const L& l, variable<B> y, const targets<B>& t) {
-  { l(y, t) } -> std::same_as<variable<B>>;
+template <class L>
+concept plain_loss = requires(const L& l, variable y, const targets& t) {
+  { l(y, t) } -> std::same_as<variable>;
 };
 
 /// A loss for a model with several named outputs. It receives rows that hold all outputs, and the
@@ -72,21 +71,20 @@ concept plain_loss = backend<B> && requires(const L& l, variable<B> y, const tar
 ///
 /// The targets are rows, too. `target_parts` returns the position of each output's targets in a
 /// row, and throws `value_error` if the loss does not fit the outputs.
-template <class L, class B>
-concept loss_of_parts = backend<B> &&
-    requires(const L& l, variable<B> y, const targets<B>& t, const std::vector<row_part>& outputs) {
-  { l(y, t, outputs) } -> std::same_as<variable<B>>;
+template <class L>
+concept loss_of_parts = requires(const L& l, variable y, const targets& t,
+                                 const std::vector<row_part>& outputs) {
+  { l(y, t, outputs) } -> std::same_as<variable>;
   { l.target_parts(outputs) } -> std::same_as<std::vector<row_part>>;
 };
 
 /// A loss that a trainer accepts.
-template <class L, class B>
-concept loss_function = plain_loss<L, B> || loss_of_parts<L, B>;
+template <class L>
+concept loss_function = plain_loss<L> || loss_of_parts<L>;
 
 /// A reference to a loss of any type, with the properties that its static members declare. It is
 /// used in code that is compiled once for all types of losses. The loss must live as long as the
 /// reference.
-template <backend X>
 struct loss_ref {
   /// Makes a reference to a loss for a model with the named outputs `outputs`. Both the loss and
   /// `outputs` must live as long as the reference. Throws `value_error` if the loss does not fit
@@ -97,7 +95,7 @@ struct loss_ref {
         apply_(&apply_as<Loss>),
         loss_(&loss),
         outputs_(&outputs) {
-    if constexpr (loss_of_parts<Loss, X>) {
+    if constexpr (loss_of_parts<Loss>) {
       target_parts = loss.target_parts(outputs);
       if constexpr (requires { loss.for_each_loss([](const auto&, const auto&) {}); }) {
         loss.for_each_loss([&](const std::string& output, const auto& own) {
@@ -122,7 +120,7 @@ struct loss_ref {
   }
 
   /// Returns the loss of each sample (N). Throws `shape_error` if the loss has another shape.
-  [[nodiscard]] variable<X> apply(variable<X> y, const targets<X>& t) const {
+  [[nodiscard]] variable apply(variable y, const targets& t) const {
     return apply_(loss_, std::move(y), t, *outputs_);
   }
   function_ref<std::string()> description;  ///< Returns the description of the loss.
@@ -156,8 +154,8 @@ struct loss_ref {
 
  private:
   template <class Loss>
-  static variable<X> apply_as(const void* self, variable<X> y, const targets<X>& t,
-                              const std::vector<row_part>& outputs);
+  static variable apply_as(const void* self, variable y, const targets& t,
+                           const std::vector<row_part>& outputs);
   template <class Loss>
   static std::string described_by([[maybe_unused]] const void* self) {
     if constexpr (described<Loss>) {
@@ -180,19 +178,18 @@ struct loss_ref {
     return result;
   }
 
-  variable<X> (*apply_)(const void*, variable<X>, const targets<X>&, const std::vector<row_part>&);
+  variable (*apply_)(const void*, variable, const targets&, const std::vector<row_part>&);
   const void* loss_;
   const std::vector<row_part>* outputs_;
 };
 
-template <backend X>
 template <class Loss>
-variable<X> loss_ref<X>::apply_as(const void* self, variable<X> y, const targets<X>& t,
-                                  [[maybe_unused]] const std::vector<row_part>& outputs) {
+variable loss_ref::apply_as(const void* self, variable y, const targets& t,
+                            [[maybe_unused]] const std::vector<row_part>& outputs) {
   const shape expected{y.shape().rank() == 0 ? 1 : y.shape()[0]};
   const Loss& loss = *static_cast<const Loss*>(self);
-  variable<X> each = [&] {
-    if constexpr (loss_of_parts<Loss, X>) {
+  variable each = [&] {
+    if constexpr (loss_of_parts<Loss>) {
       return loss(std::move(y), t, outputs);
     } else {
       return loss(std::move(y), t);
@@ -209,9 +206,8 @@ namespace detail {
 /// Returns the targets as values with the shape of the outputs (N, K). Classes become rows with
 /// `on` at the class and `off` elsewhere; for a single output (N, 1), the classes 0 and 1 become
 /// `off` and `on`.
-template <backend B>
-[[nodiscard]] typename B::tensor target_values(std::string_view loss, const variable<B>& y,
-                                               const targets<B>& t, double on = 1, double off = 0) {
+[[nodiscard]] inline tensor target_values(std::string_view loss, const variable& y,
+                                          const targets& t, double on = 1, double off = 0) {
   if (t.values) {
     require<shape_error>(t.values.shape() == y.shape(), loss,
                          ": expected targets with the shape of the model's output, ", y.shape(),

@@ -42,10 +42,6 @@ namespace detail {
 template <class Model>
 class calibration {
  public:
-  using B = typename Model::backend_type;
-  using T = typename B::value_type;
-  using tensor = typename B::tensor;
-
   calibration(const Model& net, std::span<const float> samples, const calibrate_options& options)
       : net_(&net), samples_(samples), options_(options) {
     const std::size_t count = samples.size() / net.sample_shape().size();
@@ -58,7 +54,7 @@ class calibration {
     all.products = look_at_products();
     const std::vector<float> expected = outputs(net_->prepare({.batch_size = rows_}));
     for (quantized_product& one : all.products) {
-      const prepared<B> alone = net_->prepare({.products = {one}}, {.batch_size = rows_});
+      const prepared alone = net_->prepare({.products = {one}}, {.batch_size = rows_});
       one.error = computes_integers(alone) ? distance(outputs(alone), expected)
                                            : std::numeric_limits<double>::infinity();
     }
@@ -75,15 +71,12 @@ class calibration {
 
   /// Whether a prepared model computes a product with integers. Always true on backends without
   /// integer kernels, which compute quantized products in float.
-  [[nodiscard]] static bool computes_integers(const prepared<B>& made) {
-    if constexpr (runs<B, kernels::quantized_chain>) {
-      return std::any_of(made.calls().nodes().begin(), made.calls().nodes().end(),
-                         [](const graph_node& node) {
-                           return node.kernel.template as<kernels::quantized_chain>() != nullptr;
-                         });
-    } else {
-      return true;
-    }
+  [[nodiscard]] bool computes_integers(const prepared& made) {
+    return !has_fused<kernels::quantized_chain>(net_->device()) ||
+           std::any_of(made.calls().nodes().begin(), made.calls().nodes().end(),
+                       [](const graph_node& node) {
+                         return node.kernel.as<kernels::quantized_chain>() != nullptr;
+                       });
   }
 
   /// Finds all products and the ranges of their factors.
@@ -127,7 +120,7 @@ class calibration {
         weight->second = numbers_of(value);
       }
     };
-    const program<B> run(g, net_->device());
+    const program run(g, net_->device());
     for (int pass = 0; pass < 2; ++pass) {  // first the ranges, then the histograms
       for (std::size_t batch = 0; batch < batches_; ++batch) {
         run_with(run, g, batch, look_at);
@@ -148,10 +141,10 @@ class calibration {
   }
 
   template <class LookAt>
-  void run_with(const program<B>& run, const graph& g, std::size_t batch, const LookAt& look_at) {
+  void run_with(const program& run, const graph& g, std::size_t batch, const LookAt& look_at) {
     std::vector<tensor> values{
-        samples_from_host(net_->device(), batch_at(batch), batch_of(rows_, net_->sample_shape()))};
-    for (const parameter<B>& p : net_->parameters()) {
+        net_->device().samples_from_host(batch_at(batch), batch_of(rows_, net_->sample_shape()))};
+    for (const parameter& p : net_->parameters()) {
       values.push_back(p.value);
     }
     std::vector<tensor*> inputs;
@@ -167,7 +160,7 @@ class calibration {
         }
       }
     };
-    const typename program<B>::probe_function looks(probe);
+    const probe_function looks(probe);
     run.run(inputs, std::span(&y, 1), {}, &looks);
   }
 
@@ -198,7 +191,7 @@ class calibration {
     });
   }
 
-  [[nodiscard]] std::vector<float> outputs(const prepared<B>& made) const {
+  [[nodiscard]] std::vector<float> outputs(const prepared& made) const {
     const std::size_t each = rows_ * net_->output_shape().size();
     std::vector<float> y(batches_ * each);
     for (std::size_t batch = 0; batch < batches_; ++batch) {

@@ -2,13 +2,13 @@
 
 #include <cstddef>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "glia/backends/numbers_of.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/kernels/kernel.hpp"
@@ -32,7 +32,6 @@ void copy_parameters(const From& from, To& to) {
   static_assert(!std::is_const_v<To>,
                 "copy_parameters: the second model is const, but its parameters change; expected "
                 "copy_parameters(from, to)");
-  using T = typename From::backend_type::value_type;
   const auto given = from.core().parameters_now();
   auto& parameters = to.parameters();
   std::map<std::string_view, std::size_t> by_name;
@@ -59,11 +58,10 @@ void copy_parameters(const From& from, To& to) {
                        missing, "', only the first has '",
                        by_name.empty() ? std::string_view() : by_name.begin()->first,
                        "'; give the layers the same names, for example with named");
-  std::vector<typename To::backend_type::tensor> copies;
+  std::vector<tensor> copies;
   for (const auto& [source, target] : pairs) {
-    std::vector<T> values(given[source].spec.shape.size());
-    from.device().to_host(given[source].value, std::span<T>(values));
-    copies.push_back(to.device().from_host(std::span<const T>(values), given[source].spec.shape));
+    copies.push_back(tensor_of(to.device(), numbers_of(from.device(), given[source].value),
+                               given[source].spec.shape));
   }
   const model_access::training alone(to.access());
   for (std::size_t i = 0; i < pairs.size(); ++i) {

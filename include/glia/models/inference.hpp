@@ -8,61 +8,55 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
+#include "glia/backends/device.hpp"
+#include "glia/backends/program.hpp"
+#include "glia/backends/recorder.hpp"
 #include "glia/core/function_ref.hpp"
 #include "glia/core/spin_lock.hpp"
-#include "glia/graph/program.hpp"
 #include "glia/graph/quantization.hpp"
-#include "glia/graph/recorder.hpp"
 #include "glia/layers/parameters.hpp"
 
 namespace glia {
 
 /// The compiled inference graphs of a description, for one batch size.
-template <backend B>
 struct inference_programs {
-  program<B> once;  ///< Computes the values that depend only on the parameters.
-  program<B> each;  ///< Computes the outputs of a batch from these values.
+  program once;  ///< Computes the values that depend only on the parameters.
+  program each;  ///< Computes the outputs of a batch from these values.
   std::atomic<std::uint64_t> versions{0};
 
   /// Compiles a recorded graph. Its inputs are the samples, followed by the parameters in their
   /// order.
   [[nodiscard]] static std::shared_ptr<inference_programs> make(
-      const recorder& recorded, const B& device, std::size_t rows, bool depth_first,
+      const recorder& recorded, const glia::device& device, std::size_t rows, bool depth_first,
       const function_ref<void(graph&)>* quantize = nullptr);
 
-  inference_programs(program<B> first, program<B> then)
-      : once(std::move(first)), each(std::move(then)) {}
+  inference_programs(program first, program then) : once(std::move(first)), each(std::move(then)) {}
 };
 
 /// A snapshot of a model for inference with one batch size. Values that depend only on parameters
 /// are already computed, batch normalization is folded into the weights, and kernels are fused.
 /// Later training does not change it. Any number of threads can use it at the same time.
-template <backend B>
 class inference {
  public:
-  using tensor = typename B::tensor;
-
-  inference(std::shared_ptr<inference_programs<B>> programs, const parameter_list<B>& parameters);
+  inference(std::shared_ptr<inference_programs> programs, const parameter_list& parameters);
 
   /// Computes the outputs for a batch. Records the time of each kernel in `times` if it is not
   /// null.
   [[nodiscard]] tensor operator()(tensor x, timeline* times = nullptr) const;
 
-  [[nodiscard]] const std::shared_ptr<inference_programs<B>>& programs() const { return programs_; }
+  [[nodiscard]] const std::shared_ptr<inference_programs>& programs() const { return programs_; }
 
   /// Whether the snapshot was made from the current values of these parameters.
-  [[nodiscard]] bool is_of(const parameter_list<B>& parameters) const;
+  [[nodiscard]] bool is_of(const parameter_list& parameters) const;
 
  private:
-  std::shared_ptr<inference_programs<B>> programs_;
+  std::shared_ptr<inference_programs> programs_;
   std::vector<tensor> fixed_;  // the parameters, then the tensors computed from them
   std::uint64_t version_;
 };
 
 /// The snapshots of a model for inference, made when they are first needed. A copy of the cache is
 /// empty. Any number of threads can use it, as long as the parameters do not change meanwhile.
-template <backend B>
 class inference_cache {
  public:
   inference_cache() { made_.reserve(most); }
@@ -74,19 +68,19 @@ class inference_cache {
 
   /// Returns the snapshot for batches of `rows` samples. If there is no snapshot yet, calls
   /// `make()` to compile the graphs.
-  [[nodiscard]] std::shared_ptr<const inference<B>> get(
-      std::size_t rows, const parameter_list<B>& parameters,
-      function_ref<std::shared_ptr<inference_programs<B>>()> make) const;
+  [[nodiscard]] std::shared_ptr<const inference> get(
+      std::size_t rows, const parameter_list& parameters,
+      function_ref<std::shared_ptr<inference_programs>()> make) const;
 
  private:
   static constexpr std::size_t most = 16;
 
   struct entry {
     std::size_t rows = 0;
-    std::shared_ptr<inference_programs<B>> programs;
-    /// The last snapshot. Null on backends that compile graphs, because the snapshot would keep
-    /// tensors whose memory a training step overwrites.
-    std::shared_ptr<const inference<B>> made;
+    std::shared_ptr<inference_programs> programs;
+    /// The last snapshot. Null on devices that compile whole graphs, because the snapshot would
+    /// keep tensors whose memory a training step overwrites.
+    std::shared_ptr<const inference> made;
   };
 
   [[nodiscard]] entry find(std::size_t rows) const;
@@ -98,4 +92,6 @@ class inference_cache {
 
 }  // namespace glia
 
+#ifndef GLIA_COMPILED
 #include "glia/models/inference_impl.hpp"
+#endif

@@ -11,19 +11,20 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/improve.hpp"
 #include "glia/graph/passes.hpp"
+#include "glia/graph/uses.hpp"
 #include "glia/models/inference.hpp"
 
 namespace glia {
 
-template <backend B>
-std::shared_ptr<inference_programs<B>> inference_programs<B>::make(
-    const recorder& recorded, const B& device, std::size_t rows, bool depth_first,
+GLIA_INLINE std::shared_ptr<inference_programs> inference_programs::make(
+    const recorder& recorded, const glia::device& device, std::size_t rows, bool depth_first,
     const function_ref<void(graph&)>* quantize) {
   graph g = recorded.recorded();
   const std::vector<std::size_t> varying{0};
-  constexpr fused_kernel_set fused = fused_kernel_set::of<B>();
+  const fused_kernel_set fused = device.fused();
   fuse_kernels(g, varying, fused, quantize);
   if (fused.contains<kernels::pack_panels>() && fused.contains<kernels::pack_transformed>() &&
       fused.contains<kernels::packed_dense>() &&
@@ -31,30 +32,29 @@ std::shared_ptr<inference_programs<B>> inference_programs<B>::make(
       fused.contains<kernels::conv2d_chain>()) {
     passes::pack_weights(g, fixed_values(g, varying));
   }
-  if constexpr (compiling_backend<B>) {  // the compiler folds constants itself
+  if (device.compiles_whole_graphs()) {  // the compiler folds constants itself
     graph nothing;
     for (std::size_t i = 1; i < g.inputs().size(); ++i) {
       nothing.add_input(g.inputs()[i].name, g.spec(g.inputs()[i].value));
     }
-    return std::make_shared<inference_programs>(program<B>(std::move(nothing), device),
-                                                program<B>(std::move(g), device));
+    return std::make_shared<inference_programs>(program(std::move(nothing), device),
+                                                program(std::move(g), device));
   }
   passes::hoisted parts = passes::hoist(std::move(g), varying);
   if (depth_first) {
-    cut_for_lanes(parts.each, device, rows);
+    device.implementation().cut_batch(parts.each, rows);
   }
-  return std::make_shared<inference_programs>(program<B>(std::move(parts.once), device),
-                                              program<B>(std::move(parts.each), device));
+  return std::make_shared<inference_programs>(program(std::move(parts.once), device),
+                                              program(std::move(parts.each), device));
 }
 
-template <backend B>
-inference<B>::inference(std::shared_ptr<inference_programs<B>> programs,
-                        const parameter_list<B>& parameters)
+GLIA_INLINE inference::inference(std::shared_ptr<inference_programs> programs,
+                                 const parameter_list& parameters)
     : programs_(std::move(programs)), version_(++programs_->versions) {
-  const program<B>& once = programs_->once;
+  const program& once = programs_->once;
   std::vector<tensor*> inputs;
   fixed_.reserve(parameters.size() + once.calls().outputs().size());
-  for (const parameter<B>& p : parameters) {
+  for (const parameter& p : parameters) {
     inputs.push_back(&fixed_.emplace_back(p.value));
   }
   std::vector<tensor> hoisted(once.calls().outputs().size());
@@ -62,16 +62,14 @@ inference<B>::inference(std::shared_ptr<inference_programs<B>> programs,
   std::move(hoisted.begin(), hoisted.end(), std::back_inserter(fixed_));
 }
 
-template <backend B>
-typename B::tensor inference<B>::operator()(tensor x, timeline* times) const {
+GLIA_INLINE tensor inference::operator()(tensor x, timeline* times) const {
   tensor y;
   tensor* const input = &x;
   programs_->each.run(std::span(&input, 1), std::span(&y, 1), {fixed_, version_}, nullptr, times);
   return y;
 }
 
-template <backend B>
-bool inference<B>::is_of(const parameter_list<B>& parameters) const {
+GLIA_INLINE bool inference::is_of(const parameter_list& parameters) const {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (!fixed_[i].shares_memory(parameters[i].value)) {
       return false;
@@ -80,22 +78,21 @@ bool inference<B>::is_of(const parameter_list<B>& parameters) const {
   return true;
 }
 
-template <backend B>
-std::shared_ptr<const inference<B>> inference_cache<B>::get(
-    std::size_t rows, const parameter_list<B>& parameters,
-    function_ref<std::shared_ptr<inference_programs<B>>()> make) const {
+GLIA_INLINE std::shared_ptr<const inference> inference_cache::get(
+    std::size_t rows, const parameter_list& parameters,
+    function_ref<std::shared_ptr<inference_programs>()> make) const {
   const entry known = find(rows);
   if (known.made && known.made->is_of(parameters)) {
     return known.made;
   }
   auto programs = known.programs ? known.programs : make();
-  auto made = std::make_shared<const inference<B>>(programs, parameters);
-  keep({rows, std::move(programs), compiling_backend<B> ? nullptr : made});
+  auto made = std::make_shared<const inference>(programs, parameters);
+  const bool whole = programs->each.device().compiles_whole_graphs();
+  keep({rows, std::move(programs), whole ? nullptr : made});
   return made;
 }
 
-template <backend B>
-typename inference_cache<B>::entry inference_cache<B>::find(std::size_t rows) const {
+GLIA_INLINE inference_cache::entry inference_cache::find(std::size_t rows) const {
   const std::lock_guard guard(lock_);
   for (const entry& one : made_) {
     if (one.rows == rows) {
@@ -105,8 +102,7 @@ typename inference_cache<B>::entry inference_cache<B>::find(std::size_t rows) co
   return {};
 }
 
-template <backend B>
-void inference_cache<B>::keep(entry one) const {
+GLIA_INLINE void inference_cache::keep(entry one) const {
   const std::lock_guard guard(lock_);
   for (entry& known : made_) {
     if (known.rows == one.rows) {

@@ -42,24 +42,22 @@ struct predict_options {
 ///
 /// A model that was moved from has no parameters and no device. All its functions throw
 /// `value_error` until another model is assigned to it.
-template <layer Description, backend B = cpu<float>>
+template <layer Description>
 class model {
  public:
-  using backend_type = B;
-
   /// Makes a model for samples of shape `sample`, without the batch axis.
-  model(Description description, const shape& sample, B device = B(),
+  model(Description description, const shape& sample, glia::device device = cpu<float>(),
         const model_options& options = {})
       : description_(std::move(description)),
-        core_(plan_model(description_, sample, fused_kernel_set::of<B>()), sample,
-              std::move(device), options, described()) {}
+        core_(plan_model(description_, sample, device.fused()), sample, device, options,
+              described()) {}
 
   /// Makes a model from a description that knows the shape of its samples, because it begins with
   /// `inputs`.
-  explicit model(Description description, B device = B(),
+  explicit model(Description description, glia::device device = cpu<float>(),
                  const model_options& options = {}) requires has_sample_shape<Description>
       : model(description, description.sample_shape(), std::move(device), options) {}
-  template <backend... Device>
+  template <std::convertible_to<glia::device>... Device>
   explicit model(Description description,
                  const Device&...) requires(!has_sample_shape<Description> && sizeof...(Device) < 2)
       : model(std::move(description), shape()) {
@@ -74,7 +72,7 @@ class model {
     return description_;
   }
   /// The device that the model runs on.
-  [[nodiscard]] const B& device() const { return core().device(); }
+  [[nodiscard]] const glia::device& device() const { return core().device(); }
   /// The shape of a sample, without the batch axis.
   [[nodiscard]] const shape& sample_shape() const { return core().sample_shape(); }
   /// The shape of the output for one sample, without the batch axis.
@@ -83,8 +81,8 @@ class model {
   [[nodiscard]] const model_plan& plan() const { return core().plan(); }
 
   /// The parameters and running statistics, with their names, in the order of the layers.
-  [[nodiscard]] const parameter_list<B>& parameters() const { return core().parameters(); }
-  [[nodiscard]] parameter_list<B>& parameters() { return core().parameters(); }
+  [[nodiscard]] const parameter_list& parameters() const { return core().parameters(); }
+  [[nodiscard]] parameter_list& parameters() { return core().parameters(); }
 
   /// The number of elements of all parameters, including running statistics.
   [[nodiscard]] std::size_t parameter_count() const { return core().parameter_count(); }
@@ -93,7 +91,7 @@ class model {
   /// that computes in double. Throws `value_error` for an unknown name.
   template <std::floating_point T = float>
   [[nodiscard]] xt::xarray<T> get(const std::string& name) const {
-    const glia::parameter<B>& p = core().parameter(name);
+    const glia::parameter& p = core().parameter(name);
     const model_access::reading unchanged(access());
     xt::xarray<T> values(
         typename xt::xarray<T>::shape_type(p.spec.shape.begin(), p.spec.shape.end()));
@@ -128,26 +126,25 @@ class model {
   /// Fills `slots` with one slot for each parameter. `tape::gradient(slots[i])` then returns the
   /// gradient of parameter i. `random` is the key of the random numbers of the step, for layers
   /// such as dropout. Only one thread at a time can call this.
-  [[nodiscard]] variable<B> forward(variable<B> x, std::vector<gradient_slot>& slots, run_mode mode,
-                                    const step_key& random) {
-    scope<B> s(x.owner(), parameters(), slots, mode, random);
-    return core().template run<B>({this, &run<B>}, s, std::move(x));
+  [[nodiscard]] variable forward(variable x, std::vector<gradient_slot>& slots, run_mode mode,
+                                 const step_key& random) {
+    scope s(x.owner(), parameters(), slots, mode, random);
+    return core().run({this, &run}, s, std::move(x));
   }
 
   /// Runs the model on x (N, ...sample) in inference mode, and records nothing for a backward pass.
   /// Any number of threads can call this. Throws `value_error` unless x is a constant.
-  [[nodiscard]] variable<B> infer(variable<B> x) const {
+  [[nodiscard]] variable infer(variable x) const {
     require<value_error>(!x.needs_gradient(),
                          "model: infer expected a constant, got a variable with a gradient; for "
                          "gradients of the inputs, call forward with run_mode::inference");
-    tape<B>& owner = x.owner();
+    tape& owner = x.owner();
     return owner.constant(core().infer(described(), model_part::whole, std::move(x).value()));
   }
 
-  /// Runs the description on any backend, such as a recorder.
-  template <backend X>
-  [[nodiscard]] variable<X> describe(scope<X>& s, variable<X> x) const {
-    return core().template run<X>({this, &run<X>}, s, std::move(x));
+  /// Runs the description in a scope, for example to record it.
+  [[nodiscard]] variable describe(scope& s, variable x) const {
+    return core().run({this, &run}, s, std::move(x));
   }
 
   /// The shape of the frozen layers' output for one sample, if the model begins with frozen layers
@@ -180,15 +177,14 @@ class model {
 
   /// Makes a fast copy of the model, in its current state, for predictions with one batch size. Any
   /// number of threads can use it. Throws `value_error` if the batch size is 0.
-  [[nodiscard]] prepared<B> prepare(const prepare_options& options = {}) const requires
-      program_backend<B> {
+  [[nodiscard]] prepared prepare(const prepare_options& options = {}) const {
     return core().prepare(described(), options.batch_size);
   }
 
   /// Makes a fast copy of the model that computes matrix products and convolutions with 8-bit
   /// integers; see `calibrate`. Throws `value_error` if the quantization belongs to another model.
-  [[nodiscard]] prepared<B> prepare(const quantization& how, const prepare_options& options = {})
-      const requires program_backend<B> {
+  [[nodiscard]] prepared prepare(const quantization& how,
+                                 const prepare_options& options = {}) const {
     return core().prepare(described(), options.batch_size, how);
   }
 
@@ -203,37 +199,34 @@ class model {
 
   /// The part of the model that does not depend on the type of its description. Code that uses only
   /// this part is compiled once for all models.
-  [[nodiscard]] model_core<B>& core() {
+  [[nodiscard]] model_core& core() {
     core_.require_parameters();
     return core_;
   }
-  [[nodiscard]] const model_core<B>& core() const {
+  [[nodiscard]] const model_core& core() const {
     core_.require_parameters();
     return core_;
   }
   /// A reference to the description, independent of its type.
-  [[nodiscard]] description_ref<tracing_backend<B>> described() const {
-    return {this, &run<tracing_backend<B>>};
-  }
+  [[nodiscard]] description_ref described() const { return {this, &run}; }
 
  private:
   template <class T>
   void set_values(const std::string& name, const xt::xarray<T>& values) {
-    glia::parameter<B>& p = core().parameter(name);
+    glia::parameter& p = core().parameter(name);
     require_same_shape(name.c_str(), p.spec.shape,
                        shape(values.shape().begin(), values.shape().end()));
     const model_access::training alone(access());
     p.value = device().from_host(std::span<const T>(values.data(), values.size()), p.spec.shape);
   }
 
-  /// Runs the description on any backend.
-  template <backend X>
-  [[nodiscard]] static variable<X> run(const void* self, scope<X>& s, variable<X> x) {
+  /// Runs the description of a model.
+  [[nodiscard]] static variable run(const void* self, scope& s, variable x) {
     return s.run_model(static_cast<const model*>(self)->description_, std::move(x));
   }
 
   Description description_;
-  model_core<B> core_;
+  model_core core_;
   alive_token token_;
 };
 

@@ -24,7 +24,7 @@ namespace glia {
 struct model_options {
   std::uint64_t seed = 1;  ///< Seed of the initial parameters.
 
-  /// Whether large batches of images run in batch tiles, if the backend supports it: a few samples
+  /// Whether large batches of images run in batch tiles, if the device supports it: a few samples
   /// at a time pass several layers while they stay in the cache. The results are the same up to
   /// rounding. Use false only to compare speeds.
   bool depth_first = true;
@@ -43,14 +43,8 @@ struct model_options {
 /// changes), or the trainable rest.
 enum class model_part : std::uint8_t { whole, frozen, trained };
 
-/// The backend on which a description runs for a model on B: a recorder, or B itself if B runs
-/// eagerly.
-template <backend B>
-using tracing_backend = std::conditional_t<program_backend<B>, recorder, B>;
-
 /// A reference to a description of any type, as a function of a scope and a variable.
-template <backend X>
-using description_ref = function_ref<variable<X>(scope<X>&, variable<X>)>;
+using description_ref = function_ref<variable(scope&, variable)>;
 
 /// The end of a model's frozen prefix. Its output for a sample is the same in every step.
 struct frozen_end {
@@ -82,26 +76,14 @@ inline void require_rows(const shape& outputs, std::size_t samples) {
       "ops::mean_per_sample");
 }
 
-/// The inference caches of a model, one for each `model_part`. Empty if the backend runs eagerly.
-template <backend B>
-struct inference_memory {};
-template <program_backend B>
-struct inference_memory<B> {
-  inference_cache<B> of_part[3];
-};
-
 }  // namespace detail
 
 /// The part of `model` that does not depend on the type of its description, so that it is compiled
-/// only once for each backend.
-template <backend B>
+/// only once.
 class model_core {
  public:
-  using X = tracing_backend<B>;
-  using tensor = typename B::tensor;
-
-  model_core(model_plan plan, const shape& sample, B device, const model_options& options,
-             const description_ref<X>& described);
+  model_core(model_plan plan, const shape& sample, glia::device device,
+             const model_options& options, const description_ref& described);
 
   /// Copies a model. If another thread trains it, the copy has the state between two steps.
   model_core(const model_core& other) : model_core(other, model_access::reading(other.access_)) {}
@@ -120,19 +102,19 @@ class model_core {
         "model: the model was moved from and has no parameters; use the model that "
         "it was moved to, or assign another model to it first");
   }
-  [[nodiscard]] const B& device() const { return device_; }
+  [[nodiscard]] const glia::device& device() const { return device_; }
   [[nodiscard]] const shape& sample_shape() const { return sample_; }
   [[nodiscard]] shape output_shape() const { return sample_of(plan_.output); }
   [[nodiscard]] const model_plan& plan() const { return plan_; }
-  [[nodiscard]] const parameter_list<B>& parameters() const { return parameters_; }
-  [[nodiscard]] parameter_list<B>& parameters() { return parameters_; }
+  [[nodiscard]] const parameter_list& parameters() const { return parameters_; }
+  [[nodiscard]] parameter_list& parameters() { return parameters_; }
   [[nodiscard]] std::size_t parameter_count() const;
-  [[nodiscard]] glia::parameter<B>& parameter(const std::string& name);
-  [[nodiscard]] const glia::parameter<B>& parameter(const std::string& name) const;
+  [[nodiscard]] glia::parameter& parameter(const std::string& name);
+  [[nodiscard]] const glia::parameter& parameter(const std::string& name) const;
   [[nodiscard]] bool depth_first() const { return depth_first_; }
   [[nodiscard]] const model_access& access() const { return access_; }
   /// A copy of the parameters between two training steps. Later steps do not change it.
-  [[nodiscard]] parameter_list<B> parameters_now() const {
+  [[nodiscard]] parameter_list parameters_now() const {
     const model_access::reading unchanged(access_);
     return parameters_;
   }
@@ -148,22 +130,20 @@ class model_core {
 
   /// Runs the description. Checks the shape of the batch first. Checks at the end that the
   /// description has used all parameters.
-  template <backend On>
-  [[nodiscard]] variable<On> run(const description_ref<On>& described, scope<On>& s,
-                                 variable<On> x) const;
+  [[nodiscard]] variable run(const description_ref& described, scope& s, variable x) const;
 
   /// Records a part of the model for batches of `rows` samples. The inputs of the graph are the
   /// samples and the parameters. Its output is the output of the part.
-  [[nodiscard]] recorder recorded(const description_ref<X>& described, model_part which,
-                                  std::size_t rows) const requires program_backend<B>;
+  [[nodiscard]] recorder recorded(const description_ref& described, model_part which,
+                                  std::size_t rows) const;
   /// Returns the number of rows for the last, shorter batch, which has `samples` samples. On
-  /// backends that compile a graph for each batch size, the batch is padded to `batch` rows. It is
+  /// devices that compile a graph for each batch size, the batch is padded to `batch` rows. It is
   /// not padded if the samples of a batch affect each other's outputs.
-  [[nodiscard]] std::size_t rows_for(const description_ref<X>& described, model_part which,
+  [[nodiscard]] std::size_t rows_for(const description_ref& described, model_part which,
                                      std::size_t samples, std::size_t batch) const;
 
   /// Computes the outputs for a batch. Any number of threads can call this at the same time.
-  [[nodiscard]] tensor infer(const description_ref<X>& described, model_part which, tensor x) const;
+  [[nodiscard]] tensor infer(const description_ref& described, model_part which, tensor x) const;
 
   /// Throws `data_error` if a layer such as `embedding` needs integers and the samples contain
   /// other numbers.
@@ -177,17 +157,16 @@ class model_core {
 
   /// Computes outputs from inputs, both in buffers on the host, for `batch_size` samples at a time.
   template <class T>
-  void predict(const description_ref<X>& described, std::span<const T> inputs, std::span<T> outputs,
+  void predict(const description_ref& described, std::span<const T> inputs, std::span<T> outputs,
                std::size_t batch_size) const;
   /// Computes outputs from inputs, both in buffers on the host, for all samples in one batch.
   template <class T>
-  void predict_batch(const description_ref<X>& described, std::span<const T> inputs,
+  void predict_batch(const description_ref& described, std::span<const T> inputs,
                      std::span<T> outputs) const;
 
-  [[nodiscard]] prepared<B> prepare(const description_ref<X>& described,
-                                    std::size_t batch) const requires program_backend<B>;
-  [[nodiscard]] prepared<B> prepare(const description_ref<X>& described, std::size_t batch,
-                                    const quantization& how) const requires program_backend<B>;
+  [[nodiscard]] prepared prepare(const description_ref& described, std::size_t batch) const;
+  [[nodiscard]] prepared prepare(const description_ref& described, std::size_t batch,
+                                 const quantization& how) const;
 
  private:
   model_core(const model_core& other, const model_access::reading&)
@@ -199,33 +178,29 @@ class model_core {
         parameters_(other.parameters_),
         identity_(other.identity_) {}
 
-  [[nodiscard]] std::shared_ptr<const inference<B>> inference_for(
-      const description_ref<X>& described, model_part which,
-      const shape& batch) const requires program_backend<B>;
-  [[nodiscard]] recorder record(const description_ref<X>& described, run_mode mode,
-                                std::size_t rows) const requires program_backend<B>;
-  void find_frontier(const description_ref<X>& described) requires program_backend<B>;
-  void cut(graph& g, const description_ref<X>& described,
-           std::size_t rows) const requires program_backend<B>;
+  [[nodiscard]] std::shared_ptr<const inference> inference_for(const description_ref& described,
+                                                               model_part which,
+                                                               const shape& batch) const;
+  [[nodiscard]] recorder record(const description_ref& described, run_mode mode,
+                                std::size_t rows) const;
+  void find_frontier(const description_ref& described);
+  void cut(graph& g, const description_ref& described, std::size_t rows) const;
 
   shape sample_;
-  B device_;
+  glia::device device_;
   bool depth_first_;
   model_plan plan_;
   std::optional<frozen_end> frontier_;
-  parameter_list<B> parameters_;
+  parameter_list parameters_;
   std::shared_ptr<const char> identity_ = std::make_shared<const char>();
   model_access access_;
-  [[no_unique_address]] detail::inference_memory<B> inference_;
+  inference_cache inference_[3];  // one for each model_part
 };
 
-template <backend B>
-template <backend On>
-variable<On> model_core<B>::run(const description_ref<On>& described, scope<On>& s,
-                                variable<On> x) const {
+inline variable model_core::run(const description_ref& described, scope& s, variable x) const {
   require_batch(x.shape(), model_part::whole);
   const std::size_t rows = x.shape()[0];
-  variable<On> y = described(s, std::move(x));
+  variable y = described(s, std::move(x));
   s.expect_all_asked();
   detail::require_rows(y.shape(), rows);
   return y;
@@ -233,4 +208,6 @@ variable<On> model_core<B>::run(const description_ref<On>& described, scope<On>&
 
 }  // namespace glia
 
+#ifndef GLIA_COMPILED
 #include "glia/models/model_core_impl.hpp"
+#endif

@@ -8,31 +8,28 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/models/model_core.hpp"
 
 namespace glia {
 
-template <backend B>
-model_core<B>::model_core(model_plan plan, const shape& sample, B device,
-                          const model_options& options, const description_ref<X>& described)
+GLIA_INLINE model_core::model_core(model_plan plan, const shape& sample, glia::device device,
+                                   const model_options& options, const description_ref& described)
     : sample_(sample),
       device_(std::move(device)),
       depth_first_(options.depth_first),
       plan_(std::move(plan)),
       parameters_(make_parameters(plan_.parameters, device_, options.seed)) {
   detail::require_rows(plan_.output, 1);
-  if constexpr (program_backend<B>) {
-    if (std::any_of(plan_.layers.begin(), plan_.layers.end(),
-                    [](const layer_summary& layer) { return layer.frozen; })) {
-      find_frontier(described);
-    }
+  if (std::any_of(plan_.layers.begin(), plan_.layers.end(),
+                  [](const layer_summary& layer) { return layer.frozen; })) {
+    find_frontier(described);
   }
 }
 
-template <backend B>
-std::size_t model_core<B>::parameter_count() const {
+GLIA_INLINE std::size_t model_core::parameter_count() const {
   std::size_t count = 0;
   for (const parameter_spec& spec : plan_.parameters) {
     count += spec.shape.size();
@@ -40,13 +37,12 @@ std::size_t model_core<B>::parameter_count() const {
   return count;
 }
 
-template <backend B>
-const parameter<B>& model_core<B>::parameter(const std::string& name) const {
+GLIA_INLINE const parameter& model_core::parameter(const std::string& name) const {
   const auto found = std::find_if(parameters_.begin(), parameters_.end(),
                                   [&](const auto& p) { return p.spec.name == name; });
   if (found == parameters_.end()) {
     std::string known;
-    for (const glia::parameter<B>& p : parameters_) {
+    for (const glia::parameter& p : parameters_) {
       known += (known.empty() ? "" : ", ") + p.spec.name;
     }
     throw value_error(
@@ -54,58 +50,44 @@ const parameter<B>& model_core<B>::parameter(const std::string& name) const {
   }
   return *found;
 }
-template <backend B>
-parameter<B>& model_core<B>::parameter(const std::string& name) {
-  return const_cast<glia::parameter<B>&>(std::as_const(*this).parameter(name));
+GLIA_INLINE parameter& model_core::parameter(const std::string& name) {
+  return const_cast<glia::parameter&>(std::as_const(*this).parameter(name));
 }
 
-template <backend B>
-const shape& model_core<B>::sample_shape_of(model_part which) const {
+GLIA_INLINE const shape& model_core::sample_shape_of(model_part which) const {
   return which == model_part::trained && frontier_ ? frontier_->output : sample_;
 }
 
-template <backend B>
-void model_core<B>::require_batch(const shape& got, model_part which) const {
+GLIA_INLINE void model_core::require_batch(const shape& got, model_part which) const {
   const shape expected = batch_of(got.rank() == 0 ? 0 : got[0], sample_shape_of(which));
   require<shape_error>(got == expected && got[0] > 0, "model: expected a batch ",
                        batch_text(expected), " of at least one sample, got ", got);
 }
 
-template <backend B>
 template <class T>
-void model_core<B>::require_integers(std::span<const T> samples, model_part which) const {
+void model_core::require_integers(std::span<const T> samples, model_part which) const {
   if (which != model_part::trained) {
     glia::require_integers(plan_.integers, samples, sample_.size());
   }
 }
 
-template <backend B>
-typename B::tensor model_core<B>::infer(const description_ref<X>& described, model_part which,
-                                        tensor x) const {
+GLIA_INLINE tensor model_core::infer(const description_ref& described, model_part which,
+                                     tensor x) const {
   const model_access::reading unchanged(access_);
-  if constexpr (program_backend<B>) {
-    const auto ready = inference_for(described, which, x.shape());
-    return (*ready)(std::move(x));
-  } else {
-    tape<B> on(device_);
-    std::vector<gradient_slot> slots;
-    scope<B> s(on, parameters_, slots);
-    return run(described, s, on.constant(std::move(x))).value();
-  }
+  const auto ready = inference_for(described, which, x.shape());
+  return (*ready)(std::move(x));
 }
 
-template <backend B>
-shape model_core<B>::require_inputs(const shape& given) const {
+GLIA_INLINE shape model_core::require_inputs(const shape& given) const {
   require<shape_error>(given.rank() > 0 && given == batch_of(given[0], sample_),
                        "predict: expected inputs of shape ", batch_text(batch_of(1, sample_)),
                        ", got ", given);
   return batch_of(given[0], output_shape());
 }
 
-template <backend B>
 template <class T>
-void model_core<B>::predict(const description_ref<X>& described, std::span<const T> inputs,
-                            std::span<T> outputs, std::size_t batch_size) const {
+void model_core::predict(const description_ref& described, std::span<const T> inputs,
+                         std::span<T> outputs, std::size_t batch_size) const {
   const std::size_t in = sample_.size();
   const std::size_t out = output_shape().size();
   const std::size_t most = std::min(batch_size, inputs.size() / in);
@@ -126,30 +108,23 @@ void model_core<B>::predict(const description_ref<X>& described, std::span<const
   }
 }
 
-template <backend B>
-std::size_t model_core<B>::rows_for([[maybe_unused]] const description_ref<X>& described,
-                                    [[maybe_unused]] model_part which, std::size_t samples,
-                                    [[maybe_unused]] std::size_t batch) const {
-  if constexpr (compiling_backend<B>) {
-    if (samples < batch && !passes::mixes_samples(recorded(described, which, batch).recorded())) {
-      return batch;
-    }
-  }
-  return samples;
+GLIA_INLINE std::size_t model_core::rows_for(const description_ref& described, model_part which,
+                                             std::size_t samples, std::size_t batch) const {
+  const bool padded = device_.compiles_whole_graphs() && samples < batch &&
+                      !passes::mixes_samples(recorded(described, which, batch).recorded());
+  return padded ? batch : samples;
 }
 
-template <backend B>
 template <class T>
-void model_core<B>::predict_batch(const description_ref<X>& described, std::span<const T> inputs,
-                                  std::span<T> outputs) const {
+void model_core::predict_batch(const description_ref& described, std::span<const T> inputs,
+                               std::span<T> outputs) const {
   require_integers(inputs, model_part::whole);
-  tensor x = samples_from_host(device_, inputs, batch_of(inputs.size() / sample_.size(), sample_));
+  tensor x = device_.samples_from_host(inputs, batch_of(inputs.size() / sample_.size(), sample_));
   device_.to_host(infer(described, model_part::whole, std::move(x)), outputs);
 }
 
-template <backend B>
-prepared<B> model_core<B>::prepare(const description_ref<X>& described,
-                                   std::size_t batch) const requires program_backend<B> {
+GLIA_INLINE prepared model_core::prepare(const description_ref& described,
+                                         std::size_t batch) const {
   require<value_error>(batch > 0, "prepare: expected a batch of at least one sample");
   const model_access::reading unchanged(access_);
   const shape inputs = batch_of(batch, sample_);
@@ -157,34 +132,30 @@ prepared<B> model_core<B>::prepare(const description_ref<X>& described,
           batch_of(batch, output_shape()), plan_.integers};
 }
 
-template <backend B>
-prepared<B> model_core<B>::prepare(const description_ref<X>& described, std::size_t batch,
-                                   const quantization& how) const requires program_backend<B> {
+GLIA_INLINE prepared model_core::prepare(const description_ref& described, std::size_t batch,
+                                         const quantization& how) const {
   require<value_error>(batch > 0, "prepare: expected a batch of at least one sample");
   const model_access::reading unchanged(access_);
   const auto quantize = [&](graph& g) { passes::quantize_products(g, fixed_values(g, {0}), how); };
   const function_ref<void(graph&)> quantized(quantize);
-  const auto programs = inference_programs<B>::make(recorded(described, model_part::whole, batch),
-                                                    device_, batch, depth_first_, &quantized);
-  return {std::make_shared<const inference<B>>(programs, parameters_), batch_of(batch, sample_),
+  const auto programs = inference_programs::make(recorded(described, model_part::whole, batch),
+                                                 device_, batch, depth_first_, &quantized);
+  return {std::make_shared<const inference>(programs, parameters_), batch_of(batch, sample_),
           batch_of(batch, output_shape()), plan_.integers};
 }
 
-template <backend B>
-std::shared_ptr<const inference<B>> model_core<B>::inference_for(
-    const description_ref<X>& described, model_part which,
-    const shape& batch) const requires program_backend<B> {
+GLIA_INLINE std::shared_ptr<const inference> model_core::inference_for(
+    const description_ref& described, model_part which, const shape& batch) const {
   require_batch(batch, which);
   const auto make = [&] {
-    return inference_programs<B>::make(recorded(described, which, batch[0]), device_, batch[0],
-                                       depth_first_);
+    return inference_programs::make(recorded(described, which, batch[0]), device_, batch[0],
+                                    depth_first_);
   };
-  return inference_.of_part[static_cast<std::size_t>(which)].get(batch[0], parameters_, make);
+  return inference_[static_cast<std::size_t>(which)].get(batch[0], parameters_, make);
 }
 
-template <backend B>
-recorder model_core<B>::recorded(const description_ref<X>& described, model_part which,
-                                 std::size_t rows) const requires program_backend<B> {
+GLIA_INLINE recorder model_core::recorded(const description_ref& described, model_part which,
+                                          std::size_t rows) const {
   const bool frozen = which == model_part::frozen;
   recorder result = record(described, frozen ? run_mode::training : run_mode::inference, rows);
   graph& g = result.recorded();
@@ -205,30 +176,28 @@ recorder model_core<B>::recorded(const description_ref<X>& described, model_part
 /// Records a pass of the description over `rows` samples. The inputs of the graph are the samples
 /// and the parameters. For training, the key of the step is one more input, and the graph computes
 /// new values for some parameters.
-template <backend B>
-recorder model_core<B>::record(const description_ref<X>& described, run_mode mode,
-                               std::size_t rows) const requires program_backend<B> {
-  X result(fused_kernel_set::of<B>());
-  tape<X> at(result);
-  variable<X> x = at.constant(result.samples("inputs", real_of(batch_of(rows, sample_))));
-  parameter_list<X> parameters = as_inputs(result, parameters_);
+GLIA_INLINE recorder model_core::record(const description_ref& described, run_mode mode,
+                                        std::size_t rows) const {
+  recorder result(device_.fused());
+  tape at(result);
+  variable x = at.constant(result.samples("inputs", real_of(batch_of(rows, sample_))));
+  parameter_list parameters = as_inputs(result, parameters_);
   std::vector<gradient_slot> slots;
   if (mode == run_mode::training) {
-    const parameter_list<X> before = parameters;
-    scope<X> s(at, parameters, slots, result.input("key", {{step_key::words}, element::index}));
+    const parameter_list before = parameters;
+    scope s(at, parameters, slots, result.input("key", {{step_key::words}, element::index}));
     result.output("outputs", run(described, s, std::move(x)).value());
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       result.next(before[i].value, parameters[i].value);
     }
   } else {
-    scope<X> s(at, std::as_const(parameters), slots);
+    scope s(at, std::as_const(parameters), slots);
     result.output("outputs", run(described, s, std::move(x)).value());
   }
   return result;
 }
 
-template <backend B>
-void model_core<B>::find_frontier(const description_ref<X>& described) requires program_backend<B> {
+GLIA_INLINE void model_core::find_frontier(const description_ref& described) {
   const recorder recorded = record(described, run_mode::training, 2);
   const graph& g = recorded.recorded();
   std::vector<std::size_t> varying{1 + parameters_.size()};
@@ -247,9 +216,8 @@ void model_core<B>::find_frontier(const description_ref<X>& described) requires 
 }
 
 /// Removes the frozen layers from a graph that was recorded for inference.
-template <backend B>
-void model_core<B>::cut(graph& g, const description_ref<X>& described,
-                        std::size_t rows) const requires program_backend<B> {
+GLIA_INLINE void model_core::cut(graph& g, const description_ref& described,
+                                 std::size_t rows) const {
   const recorder in_training = record(described, run_mode::training, rows);
   const graph& other = in_training.recorded();
   const auto last = passes::counterpart(other, g).of(frontier_->value_in(other));

@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "glia/backends/numbers_of.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/io/checked_content.hpp"
@@ -39,14 +39,11 @@ inline constexpr std::string_view checkpoint_file = "checkpoint 1";
 /// `glia::safetensors`.
 template <class Model>
 void save(const Model& net, const std::filesystem::path& path) {
-  using T = typename Model::backend_type::value_type;
   safetensors_content content{.tensors = {},
                               .metadata = model_identity(net.plan(), net.sample_shape())};
   content.metadata["glia"] = detail::model_file;
   for (const auto& p : net.core().parameters_now()) {
-    std::vector<T> values(p.spec.shape.size());
-    net.device().to_host(p.value, std::span<T>(values));
-    content.tensors.push_back({p.spec.name, p.spec.shape, std::move(values)});
+    content.tensors.push_back({p.spec.name, p.spec.shape, numbers_of(net.device(), p.value)});
   }
   write_checked_content(path, std::move(content));
 }
@@ -68,7 +65,6 @@ void load(Model& net, const std::filesystem::path& path) {
   static_assert(!std::is_const_v<Model>,
                 "load: the model is const, but loading changes its parameters; declare it without "
                 "const, as in glia::model net{...}");
-  using T = typename Model::backend_type::value_type;
   const safetensors_content content = read_checked_content(path);
   require_identity(path.string(), content.metadata, model_identity(net.plan(), net.sample_shape()));
   const auto kind = content.metadata.find("glia");
@@ -83,7 +79,7 @@ void load(Model& net, const std::filesystem::path& path) {
   for (const named_tensor& t : content.tensors) {
     by_name.emplace(t.name, &t);
   }
-  std::vector<typename Model::backend_type::tensor> made;
+  std::vector<tensor> made;
   for (const auto& p : parameters) {
     const auto at = by_name.find(p.spec.name);
     require<data_error>(at != by_name.end(), path.string(), ": there is no tensor '", p.spec.name,
@@ -92,8 +88,7 @@ void load(Model& net, const std::filesystem::path& path) {
     require<data_error>(found->shape == p.spec.shape, path.string(), ": expected the tensor '",
                         p.spec.name, "' of shape ", p.spec.shape, ", got ", found->shape,
                         "; the file is damaged");
-    const std::vector<T> values = found->template as<T>();
-    made.push_back(net.device().from_host(std::span<const T>(values), p.spec.shape));
+    made.push_back(tensor_of(net.device(), found->values, p.spec.shape));
   }
   require<data_error>(
       content.tensors.size() == made.size() || kind->second == detail::checkpoint_file,

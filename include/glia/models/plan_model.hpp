@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "glia/backends/recorder.hpp"
 #include "glia/core/function_ref.hpp"
-#include "glia/graph/recorder.hpp"
 #include "glia/layers/plan.hpp"
 #include "glia/layers/scope.hpp"
 
@@ -12,9 +12,8 @@ namespace glia {
 namespace detail {
 
 /// Plans the model that the function `describe` runs.
-[[nodiscard]] model_plan plan(
-    function_ref<variable<recorder>(scope<recorder>&, variable<recorder>)> describe,
-    const shape& sample, const fused_kernel_set& fused);
+[[nodiscard]] model_plan plan(function_ref<variable(scope&, variable)> describe,
+                              const shape& sample, const fused_kernel_set& fused);
 
 }  // namespace detail
 
@@ -26,9 +25,8 @@ namespace detail {
 template <layer Description>
 [[nodiscard]] model_plan plan_model(const Description& description, const shape& sample,
                                     const fused_kernel_set& fused = {}) {
-  using R = recorder;
   model_plan result = detail::plan(
-      [&](scope<R>& s, variable<R> x) { return s.run_model(description, x); }, sample, fused);
+      [&](scope& s, variable x) { return s.run_model(description, x); }, sample, fused);
   result.description = description.description();
   return result;
 }

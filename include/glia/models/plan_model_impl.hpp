@@ -9,21 +9,19 @@
 
 namespace glia::detail {
 
-GLIA_INLINE model_plan
-plan(function_ref<variable<recorder>(scope<recorder>&, variable<recorder>)> describe,
-     const shape& sample, const fused_kernel_set& fused) {
+GLIA_INLINE model_plan plan(function_ref<variable(scope&, variable)> describe, const shape& sample,
+                            const fused_kernel_set& fused) {
   require<shape_error>(sample.size() > 0,
                        "model: expected a sample shape with extents of at least 1, got ", sample);
-  using R = recorder;
-  const R calls(fused);
-  tape<R> on(calls);
-  parameter_list<R> parameters;
+  const recorder calls(fused);
+  tape on(calls);
+  parameter_list parameters;
   std::vector<gradient_slot> slots;
   plan_writer plan(calls.recorded(), batch_of(1, sample));
-  scope<R> s(on, parameters, slots, plan);
-  variable<R> y = describe(s, on.constant(calls.input("inputs", real_of(batch_of(1, sample)))));
+  scope s(on, parameters, slots, plan);
+  variable y = describe(s, on.constant(calls.input("inputs", real_of(batch_of(1, sample)))));
   const shape output = y.shape();
-  const variable<R> total = ops::sum(y);
+  const variable total = ops::sum(y);
   plan.end_forward(output);
   if (total.needs_gradient()) {
     on.backward(total);

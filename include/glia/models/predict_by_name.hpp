@@ -21,9 +21,9 @@ namespace glia {
 ///
 /// Throws `value_error` if the names of the inputs differ from the model's names, and `shape_error`
 /// if their shapes differ.
-template <layer Description, backend B>
+template <layer Description>
 [[nodiscard]] std::map<std::string, xt::xarray<float>> predict(
-    const model<Description, B>& net, const std::vector<named_array>& inputs,
+    const model<Description>& net, const std::vector<named_array>& inputs,
     const predict_options& options = {}) {
   const model_plan& plan = net.plan();
   const auto given = detail::parts_of("predict", inputs, detail::sample_count(inputs));

@@ -30,10 +30,9 @@ struct prepare_options {
 /// reused between calls.
 ///
 /// Any number of threads can call it at the same time. Each call has its own working memory.
-template <backend B>
 class prepared {
  public:
-  prepared(std::shared_ptr<const inference<B>> made, const shape& batch, const shape& output,
+  prepared(std::shared_ptr<const inference> made, const shape& batch, const shape& output,
            std::vector<integer_range> integers)
       : made_(std::move(made)), batch_(batch), output_(output), integers_(std::move(integers)) {}
 
@@ -67,17 +66,17 @@ class prepared {
  private:
   template <class T>
   void compute(std::span<const T> inputs, std::span<T> outputs, timeline* times) const {
-    const B& device = made().programs()->each.device();
+    const glia::device& device = made().programs()->each.device();
     require_integers(integers_, inputs, sample_of(batch_).size());
-    device.to_host((*made_)(samples_from_host(device, inputs, batch_), times), outputs);
+    device.to_host((*made_)(device.samples_from_host(inputs, batch_), times), outputs);
   }
-  [[nodiscard]] const inference<B>& made() const {
+  [[nodiscard]] const inference& made() const {
     require<value_error>(made_ != nullptr,
                          "prepared model: the object was moved from and cannot be used");
     return *made_;
   }
 
-  std::shared_ptr<const inference<B>> made_;
+  std::shared_ptr<const inference> made_;
   shape batch_;
   shape output_;
   std::vector<integer_range> integers_;

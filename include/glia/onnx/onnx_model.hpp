@@ -93,8 +93,7 @@ class onnx_model {
     return {size};
   }
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const;
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const;
 
   /// Returns whether the samples are images (C, H, W) with one or three channels.
   [[nodiscard]] bool takes_channels_first() const {
@@ -123,11 +122,9 @@ class onnx_model {
   }
 
  private:
-  template <backend B>
   struct layer_of_part;
 
-  template <backend B>
-  [[nodiscard]] std::vector<variable<B>> inputs_of(scope<B>& s, const variable<B>& x) const;
+  [[nodiscard]] std::vector<variable> inputs_of(scope& s, const variable& x) const;
 
   std::shared_ptr<const onnx::model_content> content_;
   onnx::graph_interface what_;
@@ -135,22 +132,21 @@ class onnx_model {
 
 /// A node of the file as a layer. Summaries and profiles show this layer, and the node's weights
 /// belong to it.
-template <backend B>
 struct onnx_model::layer_of_part {
   layer_of_part(const onnx_model& of, const onnx::read_result& read,
-                const onnx::graph_part& this_part, onnx::replay<B>& of_all)
+                const onnx::graph_part& this_part, onnx::replay& of_all)
       : file(of), all(read), part(this_part), values(of_all) {}
 
   const onnx_model& file;
   const onnx::read_result& all;
   const onnx::graph_part& part;
-  onnx::replay<B>& values;
+  onnx::replay& values;
 
   static constexpr std::string_view type_name = "onnx";
 
   [[nodiscard]] std::string description() const { return part.described; }
 
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     for (const std::size_t w : part.weights) {
       if (all.weights[w].trainable) {
         values.set(all.weights[w].value,
@@ -176,7 +172,7 @@ struct onnx_model::layer_of_part {
  private:
   /// Runs a node. A running statistic is replaced as soon as its new value has been computed,
   /// because only one statistic can be open for writing at a time.
-  void run(scope<B>& s, const variable<B>& x, const graph_node& node) const {
+  void run(scope& s, const variable& x, const graph_node& node) const {
     for (const value_id operand : node.operands) {
       if (operand == no_value || values.is_real(operand)) {
         continue;
@@ -206,12 +202,11 @@ struct onnx_model::layer_of_part {
             [content = file.content_, from = all.weights[w]] { return from.in_place(); }};
   }
 
-  mutable typename B::tensor* changing_ = nullptr;
+  mutable tensor* changing_ = nullptr;
   mutable value_id next_ = no_value;
 };
 
-template <backend B>
-std::vector<variable<B>> onnx_model::inputs_of(scope<B>& s, const variable<B>& x) const {
+inline std::vector<variable> onnx_model::inputs_of(scope& s, const variable& x) const {
   if (what_.inputs.size() == 1) {
     return {x};
   }
@@ -219,7 +214,7 @@ std::vector<variable<B>> onnx_model::inputs_of(scope<B>& s, const variable<B>& x
   for (const onnx::graph_input_spec& one : what_.inputs) {
     sizes.push_back(one.sample->size());
   }
-  std::vector<variable<B>> rows = ops::split(x, 1, sizes);
+  std::vector<variable> rows = ops::split(x, 1, sizes);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const shape batch = batch_of(x.shape()[0], *what_.inputs[i].sample);
     s.add_input(what_.inputs[i].name, batch);
@@ -228,55 +223,8 @@ std::vector<variable<B>> onnx_model::inputs_of(scope<B>& s, const variable<B>& x
   return rows;
 }
 
-template <backend B>
-variable<B> onnx_model::operator()(scope<B>& s, const variable<B>& x) const {
-  const shape given = sample_of(x.shape());
-  for (const onnx::graph_input_spec& one : what_.inputs) {
-    s.expect(what_.inputs.size() > 1 ? given == sample_shape() : one.fits(given), "the input '",
-             one.name, "' of the file takes samples ", one.words, ", got ", given,
-             one.fits(given) ? ""
-             : what_.channels_last
-                 ? ""
-                 : "; onnx_model{path, {.channels_last = true}} takes images as (H, W, C)");
-  }
-  const std::vector<variable<B>> inputs = inputs_of(s, x);
-  std::vector<shape> shapes;
-  shapes.reserve(inputs.size());
-  for (const variable<B>& one : inputs) {
-    shapes.push_back(one.shape());
-  }
-  const onnx::read_result all = onnx::detail::naming_file(*content_, [&] {
-    return onnx::read_graph(*content_, what_, shapes, s.is_training(),
-                            glia::detail::has_recurrence(s.device()), s.is_planning());
-  });
-  onnx::replay<B> values(all.calls, x.owner());
-  // A model is planned with one sample. If the file fixes the batch size, planning repeats that
-  // sample.
-  const std::size_t rows = x.shape()[0];
-  const bool repeats = all.rows != rows;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const shape batch = batch_of(all.rows, sample_of(shapes[i]));
-    values.set(all.inputs[i], repeats ? ops::broadcast_to(inputs[i], batch) : inputs[i]);
-  }
-  std::size_t index = 0;
-  for (const onnx::graph_part& part : all.parts) {
-    const typename scope<B>::name_scope called(s, all.name_of(part));
-    static_cast<void>(s.run(layer_of_part<B>(*this, all, part, values), x, "onnx", index++));
-  }
-  std::vector<variable<B>> results;
-  for (const graph_output& one : all.calls.outputs()) {
-    const variable<B>& y = values.real(one.value);
-    results.push_back(repeats ? ops::slice(y, {0, 0, rows}) : y);
-  }
-  if (results.size() == 1) {
-    return results[0];
-  }
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const shape y = results[i].shape();
-    s.add_output(what_.outputs[i], y);
-    results[i] = ops::reshape(results[i], {y[0], sample_of(y).size()});
-  }
-  return ops::concat(results, 1);
-}
-
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/onnx/onnx_model_impl.hpp"
+#endif

@@ -8,9 +8,8 @@
 namespace glia {
 
 /// A source of random numbers for an op; `scope::next_random()` returns one.
-template <backend B>
 struct random_source {
-  typename B::tensor key;    ///< Key of the training step; see `step_key`.
+  tensor key;                ///< Key of the training step; see `step_key`.
   std::uint32_t stream = 0;  ///< Number of the stream; each op in a step has its own.
 };
 
@@ -22,15 +21,10 @@ namespace glia::ops {
 ///
 /// Whether an element becomes 0 depends only on `random` and on the index of the element in the
 /// batch.
-template <backend B>
-[[nodiscard]] variable<B> dropout(variable<B> x, double rate, const random_source<B>& random) {
-  tape<B>& owner = x.owner();
-  const gradient_slot from = x.slot();
-  const kernels::dropout kernel{rate, random.stream};
-  return owner.record(owner.device().run(kernel, std::move(x).value(), random.key),
-                      static_cast<bool>(from), [from, kernel, key = random.key](auto& to, auto dy) {
-                        to.add(from, to.device().run(kernel, std::move(dy), key));
-                      });
-}
+[[nodiscard]] variable dropout(variable x, double rate, const random_source& random);
 
 }  // namespace glia::ops
+
+#ifndef GLIA_COMPILED
+#include "glia/ops/dropout_impl.hpp"
+#endif

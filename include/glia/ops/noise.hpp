@@ -12,15 +12,10 @@ namespace glia::ops {
 ///
 /// The noise depends only on `random` and on the index of the element in the batch. The gradient of
 /// x equals the gradient of the result.
-template <backend B>
-[[nodiscard]] variable<B> gaussian_noise(variable<B> x, double stddev,
-                                         const random_source<B>& random) {
-  tape<B>& owner = x.owner();
-  const gradient_slot from = x.slot();
-  const kernels::gaussian_noise kernel{stddev, random.stream};
-  return owner.record(owner.device().run(kernel, std::move(x).value(), random.key),
-                      static_cast<bool>(from),
-                      [from](auto& to, auto dy) { to.add(from, std::move(dy)); });
-}
+[[nodiscard]] variable gaussian_noise(variable x, double stddev, const random_source& random);
 
 }  // namespace glia::ops
+
+#ifndef GLIA_COMPILED
+#include "glia/ops/noise_impl.hpp"
+#endif

@@ -8,17 +8,7 @@
 namespace glia::ops {
 
 /// Returns the softmax over the last axis, exp(x) / sum(exp(x)).
-template <backend B>
-[[nodiscard]] variable<B> softmax(variable<B> x) {
-  tape<B>& owner = x.owner();
-  const gradient_slot from = x.slot();
-  typename B::tensor y = owner.device().run(kernels::softmax{}, std::move(x).value());
-  typename B::tensor saved = from ? y : typename B::tensor{};
-  return owner.record(
-      std::move(y), static_cast<bool>(from), [from, saved = std::move(saved)](auto& to, auto dy) {
-        to.add(from, to.device().run(kernels::softmax_gradient{}, std::move(dy), saved));
-      });
-}
+[[nodiscard]] variable softmax(variable x);
 
 // Only reports that an array is no variable.
 template <class Array>
@@ -33,19 +23,10 @@ auto softmax(const Array&) {
 ///
 /// Logits and targets have the shape (..., K), and the result has the shape (...). The targets have
 /// no gradient.
-template <backend B>
-[[nodiscard]] variable<B> softmax_cross_entropy(variable<B> logits, typename B::tensor targets) {
-  tape<B>& owner = logits.owner();
-  const gradient_slot from = logits.slot();
-  auto [loss, probabilities] =
-      owner.device().run(kernels::softmax_cross_entropy{}, std::move(logits).value(), targets);
-  return owner.record(std::move(loss), static_cast<bool>(from),
-                      [from, kept = std::move(probabilities), targets = std::move(targets)](
-                          auto& to, auto dy) mutable {
-                        to.add(from,
-                               to.device().run(kernels::softmax_cross_entropy_gradient{},
-                                               std::move(dy), std::move(kept), std::move(targets)));
-                      });
-}
+[[nodiscard]] variable softmax_cross_entropy(variable logits, tensor targets);
 
 }  // namespace glia::ops
+
+#ifndef GLIA_COMPILED
+#include "glia/ops/softmax_impl.hpp"
+#endif

@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
+#include "glia/backends/device.hpp"
 #include "glia/core/arena.hpp"
 #include "glia/core/error.hpp"
 #include "glia/distributed/rank_group.hpp"
+#include "glia/graph/graph.hpp"
 
 namespace glia {
 
-template <backend B>
 class tape;
 
 /// The position of a variable's gradient on its tape. It converts to false for a variable without a
@@ -33,12 +33,9 @@ struct gradient_slot {
 ///
 /// Ops on variables are recorded for automatic differentiation. A variable is cheap to copy. Its
 /// tape must exist as long as the variable is used.
-template <backend B>
 class variable {
  public:
-  using tensor = typename B::tensor;
-
-  variable(tape<B>& owner, tensor value, gradient_slot slot)
+  variable(tape& owner, tensor value, gradient_slot slot)
       : tape_(&owner), value_(std::move(value)), slot_(slot) {}
 
   /// Returns the shape of the tensor.
@@ -52,32 +49,29 @@ class variable {
   /// Returns whether a gradient is computed for this variable.
   [[nodiscard]] bool needs_gradient() const { return static_cast<bool>(slot_); }
   /// Returns the tape of the variable.
-  [[nodiscard]] tape<B>& owner() const { return *tape_; }
+  [[nodiscard]] tape& owner() const { return *tape_; }
   /// Returns the device of the tape.
-  [[nodiscard]] const B& device() const { return tape_->device(); }
+  [[nodiscard]] const glia::device& device() const;
 
  private:
-  tape<B>* tape_;
+  tape* tape_;
   tensor value_;
   gradient_slot slot_;
 };
 
 /// Collects gradients in the backward pass of a tape. Adjoints add gradients to it.
-template <backend B>
 class gradients {
  public:
-  using tensor = typename B::tensor;
-
   /// Returns the device of the tape.
-  [[nodiscard]] const B& device() const { return device_; }
+  [[nodiscard]] const glia::device& device() const { return device_; }
 
   /// Adds a gradient to the gradient in the slot. Throws `value_error` if the slot belongs to
   /// another tape.
   void add(gradient_slot slot, tensor gradient);
 
  private:
-  friend class tape<B>;
-  explicit gradients(B device) : device_(std::move(device)) {}
+  friend class tape;
+  explicit gradients(glia::device device) : device_(std::move(device)) {}
   [[nodiscard]] tensor& at(gradient_slot slot) {
     require<value_error>(
         slot.collector == this && slot.index < values_.size(),
@@ -87,7 +81,7 @@ class gradients {
         "with tape.constant(x.value())");
     return values_[slot.index];
   }
-  B device_;
+  glia::device device_;
   std::vector<tensor> values_;
 };
 
@@ -95,22 +89,20 @@ class gradients {
 ///
 /// For each op the tape stores an adjoint, a function that computes the gradients of the operands
 /// from the gradient of the result. `backward` runs the adjoints in reverse order. An adjoint is a
-/// callable `(gradients<B>& to, tensor dy)` that adds to the slots of the operands that need a
+/// callable `(gradients& to, tensor dy)` that adds to the slots of the operands that need a
 /// gradient. The tape destroys an adjoint and the tensors in it after the adjoint has run. The
 /// memory of adjoints and of the tape is reused in the next step.
-template <backend B>
 class tape {
  public:
-  using tensor = typename B::tensor;
-
   /// Makes an empty tape for a device.
-  explicit tape(B device) : gradients_(std::move(device)) {}
+  explicit tape(glia::device device)
+      : gradients_(std::move(device)), recording_(gradients_.device().recording()) {}
   tape(const tape&) = delete;
   tape& operator=(const tape&) = delete;
   ~tape() { clear(); }
 
   /// Returns the device of the tape.
-  [[nodiscard]] const B& device() const { return gradients_.device(); }
+  [[nodiscard]] const glia::device& device() const { return gradients_.device(); }
 
   /// The ranks whose batches form one batch, and the share of this rank. Batch normalization uses
   /// the statistics of the whole batch.
@@ -124,15 +116,15 @@ class tape {
   [[nodiscard]] const joined_batch& joined() const { return joined_; }
 
   /// Makes a variable without a gradient, for inputs and targets.
-  [[nodiscard]] variable<B> constant(tensor value) { return {*this, std::move(value), {}}; }
+  [[nodiscard]] variable constant(tensor value) { return {*this, std::move(value), {}}; }
 
   /// Makes a variable with a gradient, for parameters and for inputs whose gradient is needed.
-  [[nodiscard]] variable<B> leaf(tensor value) { return {*this, std::move(value), new_slot()}; }
+  [[nodiscard]] variable leaf(tensor value) { return {*this, std::move(value), new_slot()}; }
 
   /// Records an op with the result `value`. `needs_gradient` tells whether any operand needs a
   /// gradient. If it is false, the result is a constant.
   template <class Adjoint>
-  [[nodiscard]] variable<B> record(tensor value, bool needs_gradient, Adjoint&& adjoint) {
+  [[nodiscard]] variable record(tensor value, bool needs_gradient, Adjoint&& adjoint) {
     if (!needs_gradient) {
       return constant(std::move(value));
     }
@@ -140,7 +132,7 @@ class tape {
     const gradient_slot slot = new_slot();
     void* at = memory_.allocate(sizeof(stored), alignof(stored));
     nodes_.push_back({new (at) stored(std::forward<Adjoint>(adjoint)),
-                      [](void* self, gradients<B>& to, tensor dy) {
+                      [](void* self, gradients& to, tensor dy) {
                         (*static_cast<stored*>(self))(to, std::move(dy));
                       },
                       [](void* self) { static_cast<stored*>(self)->~stored(); }, slot,
@@ -148,13 +140,13 @@ class tape {
     return {*this, std::move(value), slot};
   }
 
-  /// Records an op with one or more results. The adjoint, `(gradients<B>& to, std::vector<tensor>
+  /// Records an op with one or more results. The adjoint, `(gradients& to, std::vector<tensor>
   /// dy)`, receives the gradients of all results. The gradient of an unused result is an empty
   /// tensor. If all results are unused, the adjoint does not run.
   template <class Adjoint>
-  [[nodiscard]] std::vector<variable<B>> record_all(std::vector<tensor> values, bool needs_gradient,
-                                                    Adjoint&& adjoint) {
-    std::vector<variable<B>> results;
+  [[nodiscard]] std::vector<variable> record_all(std::vector<tensor> values, bool needs_gradient,
+                                                 Adjoint&& adjoint) {
+    std::vector<variable> results;
     results.reserve(values.size());
     if (!needs_gradient) {
       for (tensor& value : values) {
@@ -167,13 +159,13 @@ class tape {
     }
     std::vector<gradient_slot> others;
     others.reserve(results.size());
-    for (const variable<B>& one : results) {
+    for (const variable& one : results) {
       others.push_back(one.slot());
     }
     results.insert(results.begin(),
                    record(std::move(values[0]), true,
                           [others = std::move(others), all = std::forward<Adjoint>(adjoint)](
-                              gradients<B>& to, tensor first) {
+                              gradients& to, tensor first) {
                             std::vector<tensor> dy{std::move(first)};
                             for (const gradient_slot slot : others) {
                               dy.push_back(std::exchange(to.at(slot), tensor{}));
@@ -195,7 +187,7 @@ class tape {
   /// Afterwards `gradient` and `take_gradient` return the gradients of the leaves. The recorded ops
   /// are consumed. Throws `value_error` if the result belongs to another tape or depends on no
   /// leaf, and if an earlier call has consumed the recorded ops.
-  void backward(const variable<B>& result);
+  void backward(const variable& result);
 
   /// Sets the gradient of a result, for a backward pass with known gradients of several results.
   /// Call `run_adjoints` afterwards.
@@ -219,7 +211,7 @@ class tape {
  private:
   struct node {
     void* adjoint;
-    void (*run)(void*, gradients<B>&, tensor);
+    void (*run)(void*, gradients&, tensor);
     void (*destroy)(void*);
     gradient_slot result;
     std::uint32_t place;      // the layer of the op, as the recorder numbers it
@@ -227,20 +219,17 @@ class tape {
   };
 
   [[nodiscard]] std::uint32_t recording_place() const {
-    if constexpr (requires { device().place(); }) {
-      return device().place();
-    } else {
-      return 0;
+    return recording_ == nullptr ? 0 : recording_->place();
+  }
+  void set_recording_place(std::uint32_t place) const {
+    if (recording_ != nullptr) {
+      recording_->set_place(place);
     }
   }
-  void set_recording_place([[maybe_unused]] std::uint32_t place) const {
-    if constexpr (requires { device().set_place(place); }) {
-      device().set_place(place);
-    }
-  }
-  void set_adjoint_place([[maybe_unused]] std::uint32_t of) const {
-    if constexpr (requires { device().set_adjoint_place(of); }) {
-      device().set_adjoint_place(of);
+  /// Sets the place of gradient nodes: the layer of place `number`, and the backward phase.
+  void set_adjoint_place(std::uint32_t number) const {
+    if (recording_ != nullptr) {
+      recording_->set_place(graph_place{recording_->places()[number].name, step_phase::backward});
     }
   }
   /// A guard that restores the current layer of the recorder.
@@ -261,60 +250,16 @@ class tape {
     return {static_cast<std::uint32_t>(gradients_.values_.size() - 1), &gradients_};
   }
 
-  gradients<B> gradients_;
+  gradients gradients_;
+  graph* recording_;  // null if ops run immediately
   std::vector<node> nodes_;
   arena memory_;
   joined_batch joined_;
   bool used_up_ = false;  // a backward pass has consumed the ops, and none were recorded since
 };
 
-template <backend B>
-void gradients<B>::add(gradient_slot slot, tensor gradient) {
-  tensor& sum = at(slot);
-  sum =
-      sum ? device_.run(kernels::binary{binary_function::add}, std::move(sum), std::move(gradient))
-          : std::move(gradient);
-}
-
-template <backend B>
-void tape<B>::backward(const variable<B>& result) {
-  require<value_error>(result.needs_gradient(),
-                       "tape::backward: expected a result that depends on a trainable parameter, "
-                       "got one that depends only on constants; unfreeze a layer or, in your own "
-                       "loop, make the parameters with tape.leaf(value)");
-  require<value_error>(
-      !nodes_.empty() || !used_up_,
-      "tape::backward: an earlier call has consumed the recorded ops; add the results and call "
-      "backward once, or compute the results again");
-  add_gradient(result.slot(), device().run(kernels::full{result.shape(), 1}));
-  run_adjoints();
-}
-
-template <backend B>
-void tape<B>::run_adjoints() {
-  const at_place back_there(*this);
-  used_up_ = !nodes_.empty();
-  while (!nodes_.empty()) {
-    const node last = nodes_.back();
-    set_adjoint_place(last.place);
-    tensor dy = std::exchange(gradients_.values_[last.result.index], tensor{});
-    if (dy || last.of_several) {
-      last.run(last.adjoint, gradients_, std::move(dy));
-    }
-    nodes_.pop_back();  // not earlier: if the adjoint throws, `clear` must destroy it
-    last.destroy(last.adjoint);
-  }
-}
-
-template <backend B>
-void tape<B>::clear() {
-  while (!nodes_.empty()) {
-    nodes_.back().destroy(nodes_.back().adjoint);
-    nodes_.pop_back();
-  }
-  gradients_.values_.clear();
-  memory_.reset();
-  used_up_ = false;
-}
-
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/ops/tape_impl.hpp"
+#endif

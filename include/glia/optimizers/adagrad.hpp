@@ -48,9 +48,8 @@ struct adagrad {
     return {scale * learning_rate(step)};
   }
   /// Updates a parameter p by its gradient g.
-  template <backend B>
-  void apply(const B& device, typename B::tensor& p, typename B::tensor g,
-             std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
+  void apply(const glia::device& device, tensor& p, tensor g, std::vector<tensor>& slots,
+             const tensor& numbers) const {
     std::tie(p, slots[0]) =
         std::tuple_cat(device.run(kernels::adagrad{epsilon, weight_decay}, std::move(p),
                                   std::move(g), std::move(slots[0]), numbers));

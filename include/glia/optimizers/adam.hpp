@@ -35,10 +35,8 @@ template <class Options>
 }
 
 /// Runs the kernel of adam and adamw for one parameter.
-template <backend B>
-void apply_adam(const kernels::adam& kernel, const B& device, typename B::tensor& p,
-                typename B::tensor g, std::vector<typename B::tensor>& slots,
-                const typename B::tensor& numbers) {
+inline void apply_adam(const kernels::adam& kernel, const glia::device& device, tensor& p, tensor g,
+                       std::vector<tensor>& slots, const tensor& numbers) {
   std::tie(p, slots[0], slots[1]) = std::tuple_cat(device.run(
       kernel, std::move(p), std::move(g), std::move(slots[0]), std::move(slots[1]), numbers));
 }
@@ -80,9 +78,8 @@ struct adam {
     return detail::adam_numbers("adam", *this, step, scale);
   }
   /// Updates a parameter p by its gradient g.
-  template <backend B>
-  void apply(const B& device, typename B::tensor& p, typename B::tensor g,
-             std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
+  void apply(const glia::device& device, tensor& p, tensor g, std::vector<tensor>& slots,
+             const tensor& numbers) const {
     detail::apply_adam({beta_1, beta_2, weight_decay}, device, p, std::move(g), slots, numbers);
   }
 
@@ -120,9 +117,8 @@ struct adamw {
     return result;
   }
   /// Updates a parameter p by its gradient g.
-  template <backend B>
-  void apply(const B& device, typename B::tensor& p, typename B::tensor g,
-             std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
+  void apply(const glia::device& device, tensor& p, tensor g, std::vector<tensor>& slots,
+             const tensor& numbers) const {
     detail::apply_adam({beta_1, beta_2, 0}, device, p, std::move(g), slots, numbers);
   }
 

@@ -65,10 +65,8 @@ struct gradient_accumulation {
   { return with_turn(optimizer.numbers(step / counted(), scale), step); }
 
   /// Adds the gradient g to the sum, and updates the parameter p after the last batch of a group.
-  template <backend B>
-  void apply(const B& device, typename B::tensor& p, typename B::tensor g,
-             std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
-    using tensor = typename B::tensor;
+  void apply(const glia::device& device, tensor& p, tensor g, std::vector<tensor>& slots,
+             const tensor& numbers) const {
     constexpr std::size_t own = numbers_per_step<Rule>;
     const auto number = [&](std::size_t i, std::size_t count) {
       return device.run(kernels::slice{.axis = 0, .begin = i, .extent = count}, numbers);

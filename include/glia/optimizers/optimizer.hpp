@@ -33,10 +33,10 @@ inline constexpr std::size_t numbers_per_step =
 /// - `apply` updates one parameter. It receives these values as a tensor.
 ///
 /// An optimizer does not depend on layers.
-template <class O, class B>
-concept optimizer = backend<B> && std::copyable<O> &&
-    requires(const O& o, const B& device, typename B::tensor& parameter,
-             typename B::tensor gradient, std::vector<typename B::tensor>& slots) {
+template <class O>
+concept optimizer = std::copyable<O> &&
+    requires(const O& o, const glia::device& device, tensor& parameter, tensor gradient,
+             std::vector<tensor>& slots) {
   { o.state_count() } -> std::convertible_to<std::size_t>;
   { o.initial_state() } -> std::convertible_to<double>;
   { o.learning_rate(std::size_t{}) } -> std::convertible_to<double>;
@@ -46,8 +46,8 @@ concept optimizer = backend<B> && std::copyable<O> &&
 };
 
 /// Returns `numbers(step)` of an optimizer as a tensor on the device.
-template <backend B, class O>
-[[nodiscard]] typename B::tensor numbers_of(const O& rule, const B& device, std::size_t step) {
+template <class O>
+[[nodiscard]] tensor numbers_of(const O& rule, const glia::device& device, std::size_t step) {
   const auto numbers = rule.numbers(step);
   return device.from_host(std::span<const double>(numbers), {numbers.size()});
 }
@@ -73,12 +73,10 @@ template <class O>
   }
 }
 
-/// A reference to an optimizer of any type whose updates run on the backend X. It is used in code
+/// A reference to an optimizer of any type. It is used in code
 /// that is compiled once for all types of optimizers. The optimizer must live as long as the
 /// reference.
-template <backend X>
 struct optimizer_ref {
-  using tensor = typename X::tensor;
   /// Storage for the values of a step; the first `numbers_per_step` elements are used.
   using numbers_room = std::array<double, 8>;
 
@@ -107,7 +105,7 @@ struct optimizer_ref {
   function_ref<std::string()> state_name;                ///< Returns the name of the state.
   function_ref<std::string()> description;  ///< Returns the description, or "an optimizer".
   /// Updates one parameter.
-  function_ref<void(const X&, tensor& parameter, tensor gradient, std::vector<tensor>& slots,
+  function_ref<void(const device&, tensor& parameter, tensor gradient, std::vector<tensor>& slots,
                     const tensor& numbers)>
       apply;
 
@@ -123,15 +121,13 @@ struct optimizer_ref {
   template <class O>
   static numbers_room numbers_as(const void* self, std::size_t step, double scale);
   template <class O>
-  static void apply_as(const void* self, const X& device, tensor& p, tensor g,
+  static void apply_as(const void* self, const glia::device& device, tensor& p, tensor g,
                        std::vector<tensor>& slots, const tensor& numbers);
 };
 
-template <backend X>
 template <class O>
-typename optimizer_ref<X>::numbers_room optimizer_ref<X>::numbers_as(const void* self,
-                                                                     std::size_t step,
-                                                                     double scale) {
+optimizer_ref::numbers_room optimizer_ref::numbers_as(const void* self, std::size_t step,
+                                                      double scale) {
   static_assert(glia::numbers_per_step<O> <= numbers_room{}.size(),
                 "expected an optimizer whose numbers(step) returns at most 8 numbers");
   numbers_room room{};
@@ -149,10 +145,9 @@ typename optimizer_ref<X>::numbers_room optimizer_ref<X>::numbers_as(const void*
   return room;
 }
 
-template <backend X>
 template <class O>
-void optimizer_ref<X>::apply_as(const void* self, const X& device, tensor& p, tensor g,
-                                std::vector<tensor>& slots, const tensor& numbers) {
+void optimizer_ref::apply_as(const void* self, const glia::device& device, tensor& p, tensor g,
+                             std::vector<tensor>& slots, const tensor& numbers) {
   static_cast<const O*>(self)->apply(device, p, std::move(g), slots, numbers);
 }
 

@@ -50,11 +50,10 @@ struct rmsprop {
     return {scale * learning_rate(step)};
   }
   /// Updates a parameter p by its gradient g.
-  template <backend B>
-  void apply(const B& device, typename B::tensor& p, typename B::tensor g,
-             std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
-    typename B::tensor none;
-    typename B::tensor& velocity = slots.size() > 1 ? slots[1] : none;
+  void apply(const glia::device& device, tensor& p, tensor g, std::vector<tensor>& slots,
+             const tensor& numbers) const {
+    tensor none;
+    tensor& velocity = slots.size() > 1 ? slots[1] : none;
     std::tie(p, slots[0], velocity) = std::tuple_cat(
         device.run(kernels::rmsprop{rho, momentum, epsilon, weight_decay}, std::move(p),
                    std::move(g), std::move(slots[0]), std::move(velocity), numbers));

@@ -50,11 +50,10 @@ struct sgd {
   }
 
   /// Updates a parameter p by its gradient g.
-  template <backend B>
-  void apply(const B& device, typename B::tensor& p, typename B::tensor g,
-             std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
-    typename B::tensor none;
-    typename B::tensor& velocity = slots.empty() ? none : slots[0];
+  void apply(const glia::device& device, tensor& p, tensor g, std::vector<tensor>& slots,
+             const tensor& numbers) const {
+    tensor none;
+    tensor& velocity = slots.empty() ? none : slots[0];
     std::tie(p, velocity) =
         std::tuple_cat(device.run(kernels::sgd{momentum, weight_decay, nesterov}, std::move(p),
                                   std::move(g), std::move(velocity), numbers));

@@ -17,8 +17,8 @@
 #include <utility>
 #include <variant>
 
+#include "glia/backends/compilations.hpp"
 #include "glia/core/error.hpp"
-#include "glia/graph/compilations.hpp"
 #include "glia/pjrt/client.hpp"
 #include "glia/pjrt/executable.hpp"
 #include "glia/pjrt/program_cache.hpp"

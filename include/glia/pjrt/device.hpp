@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
-#include "glia/graph/compilations.hpp"
+#include "glia/backends/compilations.hpp"
+#include "glia/backends/device.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/pjrt/buffer.hpp"
 #include "glia/pjrt/client.hpp"
@@ -25,120 +25,102 @@
 
 namespace glia {
 
-/// A handle to a tensor on a `pjrt` device.
-class pjrt_tensor {
+template <std::floating_point T>
+class pjrt_program;
+
+/// The backend of a `pjrt` device.
+template <std::floating_point T>
+class pjrt_backend final : public backend {
  public:
-  pjrt_tensor() = default;
-  pjrt_tensor(std::shared_ptr<const detail::pjrt_buffer> buffer, const tensor_spec& spec)
-      : buffer_(std::move(buffer)), spec_(spec) {}
+  explicit pjrt_backend(const pjrt_options& options)
+      : client_(std::make_shared<const detail::pjrt_client>(detail::pjrt_plugin(options.plugin),
+                                                            options)),
+        precision_(options.precision),
+        wide_integers_(client_->platform() != "tpu"),
+        compiler_(client_, options),
+        queue_(client_) {}
 
-  [[nodiscard]] const glia::shape& shape() const noexcept { return spec_.shape; }
-  [[nodiscard]] element type() const noexcept { return spec_.type; }
-  [[nodiscard]] explicit operator bool() const noexcept { return buffer_ != nullptr; }
-  /// Returns whether there is no other handle to the tensor.
-  [[nodiscard]] bool unique() const noexcept { return buffer_.use_count() == 1; }
-  [[nodiscard]] bool shares_memory(const pjrt_tensor& other) const noexcept {
-    return buffer_ == other.buffer_;
-  }
-  [[nodiscard]] const detail::pjrt_buffer& buffer() const noexcept { return *buffer_; }
-
- private:
-  std::shared_ptr<const detail::pjrt_buffer> buffer_;
-  tensor_spec spec_;
-};
-
-/// The device for hardware that XLA compiles for: GPUs, TPUs and, for comparison, the CPU. A PJRT
-/// plugin drives the hardware. It is a shared library, loaded when the device is created:
-///
-///     glia::model net{description, {784}, glia::pjrt({.plugin = "xla_cuda_plugin.so"})};
-///
-/// A model or trainer on this device is compiled as a whole, and the compiled graph is stored on
-/// disk; see `pjrt_options`. Kernels outside of a graph are compiled one by one for each shape, and
-/// are not stored on disk. Copies refer to the same hardware.
-///
-/// Throws `device_error` if the plugin cannot be loaded or the hardware fails. An error during a
-/// computation is thrown by the call that waits for its result.
-template <std::floating_point T = float>
-class pjrt {
- public:
-  using value_type = T;
-  using tensor = pjrt_tensor;
-
-  /// Loads the plugin and connects to its devices.
-  explicit pjrt(const pjrt_options& options) : state_(std::make_shared<state>(options)) {}
-
-  [[nodiscard]] std::string_view name() const { return "pjrt"; }
+  [[nodiscard]] std::string_view name() const override { return "pjrt"; }
+  [[nodiscard]] std::size_t real_bytes() const override { return sizeof(T); }
   /// Returns the plugin's name of the platform: cpu, cuda or tpu.
-  [[nodiscard]] std::string platform() const { return state_->client->platform(); }
+  [[nodiscard]] std::string platform() const { return client_->platform(); }
   /// Returns the plugin's name of the hardware, such as NVIDIA H200.
-  [[nodiscard]] std::string kind() const { return state_->client->device_kind(); }
+  [[nodiscard]] std::string kind() const { return client_->device_kind(); }
   /// Returns the number of devices in use.
-  [[nodiscard]] std::size_t device_count() const { return state_->client->devices().size(); }
+  [[nodiscard]] std::size_t device_count() const { return client_->devices().size(); }
   /// Returns the number of graphs that were compiled or loaded so far, and the time that this took.
-  [[nodiscard]] glia::compilations compilations() const { return state_->compiler.count(); }
+  [[nodiscard]] glia::compilations compilations() const override { return compiler_.count(); }
 
-  [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const {
+  [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const override {
     return copied<T>(values, real_of(s));
   }
-  [[nodiscard]] tensor from_host(std::span<const double> values, const shape& s) const {
+  [[nodiscard]] tensor from_host(std::span<const double> values, const shape& s) const override {
     return copied<T>(values, real_of(s));
   }
-  [[nodiscard]] tensor from_host(std::span<const std::int32_t> values, const shape& s) const {
+  [[nodiscard]] tensor from_host(std::span<const std::int32_t> values,
+                                 const shape& s) const override {
     return copied<std::int32_t>(values, {s, element::index});
   }
-  /// Copies a tensor with one row for each sample. If the number of rows is a multiple of the
-  /// number of devices, each device gets an equal part of the rows.
-  template <class Number>
-  [[nodiscard]] tensor samples_from_host(std::span<const Number> values, const shape& s) const {
-    const bool split = s.rank() > 0 && s[0] > 0 && s[0] % device_count() == 0;
-    const auto layout = split ? detail::device_layout::by_rows : detail::device_layout::everywhere;
-    if constexpr (std::same_as<Number, std::int32_t>) {
-      return copied<std::int32_t>(values, {s, element::index}, layout);
-    } else {
-      return copied<T>(values, real_of(s), layout);
-    }
+  // If the number of rows is a multiple of the number of devices, each device gets an equal part of
+  // the rows.
+  [[nodiscard]] tensor samples_from_host(std::span<const float> values,
+                                         const shape& s) const override {
+    return copied<T>(values, real_of(s), layout_of_rows(s));
   }
-  void to_host(const tensor& x, std::span<float> to) const { copy_back<T>(x, to, element::real); }
-  void to_host(const tensor& x, std::span<double> to) const { copy_back<T>(x, to, element::real); }
-  void to_host(const tensor& x, std::span<std::int32_t> to) const {
+  [[nodiscard]] tensor samples_from_host(std::span<const double> values,
+                                         const shape& s) const override {
+    return copied<T>(values, real_of(s), layout_of_rows(s));
+  }
+  [[nodiscard]] tensor samples_from_host(std::span<const std::int32_t> values,
+                                         const shape& s) const override {
+    return copied<std::int32_t>(values, {s, element::index}, layout_of_rows(s));
+  }
+  void to_host(const tensor& x, std::span<float> to) const override {
+    copy_back<T>(x, to, element::real);
+  }
+  void to_host(const tensor& x, std::span<double> to) const override {
+    copy_back<T>(x, to, element::real);
+  }
+  void to_host(const tensor& x, std::span<std::int32_t> to) const override {
     copy_back<std::int32_t>(x, to, element::index);
   }
-  /// Reads tensors of one number each. Starts all copies before it waits for the first one.
-  void numbers_to_host(std::span<const tensor> from, std::span<double> to) const {
+  // Starts all copies before it waits for the first one.
+  void numbers_to_host(std::span<const tensor> from, std::span<double> to) const override {
     std::vector<T> values(from.size());
-    detail::wait_for_copies(*state_->client, [&](auto& events) {
+    detail::wait_for_copies(*client_, [&](auto& events) {
       for (std::size_t i = 0; i < from.size(); ++i) {
         require_readable(from[i], 1, element::real);
-        detail::start_copy_to_host(from[i].buffer(), from[i].shape(),
+        detail::start_copy_to_host(buffer_of(from[i]), from[i].shape(),
                                    std::as_writable_bytes(std::span(values).subspan(i, 1)), events);
       }
     });
     std::copy(values.begin(), values.end(), to.begin());
   }
 
-  /// Creates a filled tensor on the host and copies it. Compiling a graph would not pay: such
-  /// tensors are few and each is made once.
-  [[nodiscard]] tensor run(const kernels::full& k) const {
-    const std::vector<T> values(k.to.size(), static_cast<T>(k.value));
-    return from_host(std::span<const T>(values), k.to);
-  }
   /// Compiles a kernel for operands of these shapes, unless it has already been compiled, and runs
   /// it.
-  template <kernel K, std::same_as<tensor>... Operands>
-  requires(K::operands > 0 && sizeof...(Operands) == K::operands && is_basic<K>)
-      [[nodiscard]] results_t<K, tensor> run(const K& k, const Operands&... operands) const {
-    const std::array<const tensor*, K::operands> given{&operands...};
-    std::array<tensor, K::results> results;
-    run_node(k, given, results);
-    if constexpr (K::results == 1) {
-      return results[0];
-    } else {
-      return results;
+  void run(const kernel_call& call) const override {
+    if (const auto* const full = call.as<kernels::full>()) {
+      // Filled on the host and copied. Compiling a graph would not pay: such tensors are few and
+      // each is made once.
+      const std::vector<T> values(full->to.size(), static_cast<T>(full->value));
+      call.results[0] = from_host(std::span<const T>(values), full->to);
+      return;
     }
+    std::vector<const tensor*> operands;
+    for (const tensor& operand : call.operands) {
+      operands.push_back(&operand);
+    }
+    run_node(any_kernel(call.type, call.kernel), operands, call.results);
+  }
+  [[nodiscard]] bool compiles_whole_graphs() const override { return true; }
+  [[nodiscard]] std::shared_ptr<const executable> compile(graph calls) const override {
+    return std::make_shared<const pjrt_program<T>>(
+        std::move(calls), std::static_pointer_cast<const pjrt_backend>(shared_from_this()));
   }
 
   /// Returns the queue of computations that run on the devices.
-  [[nodiscard]] detail::pjrt_queue& queue() const { return state_->queue; }
+  [[nodiscard]] detail::pjrt_queue& queue() const { return queue_; }
   /// Compiles a graph, once for each StableHLO text. `kept` stores the result on disk for later
   /// runs.
   [[nodiscard]] std::shared_ptr<const detail::pjrt_executable> compiled(const graph& calls,
@@ -149,7 +131,7 @@ class pjrt {
                                                [](const graph_input& i) { return i.changes(); }));
     const std::string module = stablehlo::module_text(calls, module_options());
     try {
-      return state_->compiler.program(module, results, kept);
+      return compiler_.program(module, results, kept);
     } catch (const detail::pjrt_error& e) {
       const bool lacks_something = e.code == pjrt_api::error_code::unimplemented ||
                                    e.code == pjrt_api::error_code::invalid_argument;
@@ -161,7 +143,8 @@ class pjrt {
   }
   /// Throws `value_error` if the tensor belongs to another device.
   void require_own(const tensor& x) const {
-    require<value_error>(x.buffer().client() == state_->client, "pjrt: the tensor ", x.shape(),
+    require<value_error>(x.home() == tensor_home::buffer && buffer_of(x).client() == client_,
+                         "pjrt: the tensor ", x.shape(),
                          " belongs to another device; copy it to the host and then to this device");
   }
   /// Returns the tensor with its rows split among the devices, or complete on each of them, as the
@@ -169,14 +152,14 @@ class pjrt {
   [[nodiscard]] tensor laid_out(const tensor& x, bool by_rows) const {
     const auto wanted =
         by_rows ? detail::device_layout::by_rows : detail::device_layout::everywhere;
-    if (device_count() == 1 || x.buffer().layout() == wanted) {
+    if (device_count() == 1 || buffer_of(x).layout() == wanted) {
       return x;
     }
     std::vector<std::byte> elements(x.shape().size() * bytes_of(x.type(), sizeof(T)));
-    detail::copy_to_host(x.buffer(), x.shape(), elements);
+    detail::copy_to_host(buffer_of(x), x.shape(), elements);
     const auto type = x.type() == element::index ? pjrt_api::buffer_type::s32 : buffer_type_of<T>();
-    return tensor(detail::copy_to_devices(state_->client, elements, type, x.shape(), wanted),
-                  spec_of(x));
+    return tensor_of(detail::copy_to_devices(client_, elements, type, x.shape(), wanted),
+                     spec_of(x));
   }
 
   /// Compiles and runs one node.
@@ -195,34 +178,34 @@ class pjrt {
     std::vector<const detail::pjrt_buffer*> arguments;
     arguments.reserve(given.size());
     for (const tensor& one : given) {
-      arguments.push_back(&one.buffer());
+      arguments.push_back(&buffer_of(one));
     }
     auto begun = compiled(calls, false)->run(arguments, {});
     const std::vector<value_id>& made = calls.nodes().front().results;
     std::size_t next = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (made[i] != no_value) {
-        results[i] = tensor(std::move(begun.results[next++]), calls.spec(made[i]));
+        results[i] = tensor_of(std::move(begun.results[next++]), calls.spec(made[i]));
       }
     }
-    state_->queue.add(std::move(begun.events));
+    queue_.add(std::move(begun.events));
+  }
+
+  /// Returns the buffer of a tensor of a `pjrt` device.
+  [[nodiscard]] static const detail::pjrt_buffer& buffer_of(const tensor& x) {
+    return *static_cast<const detail::pjrt_buffer*>(x.object().get());
+  }
+  /// Makes a tensor of a buffer.
+  [[nodiscard]] static tensor tensor_of(std::shared_ptr<const detail::pjrt_buffer> buffer,
+                                        const tensor_spec& spec) {
+    return tensor::holding(std::move(buffer), spec);
   }
 
  private:
-  struct state {
-    explicit state(const pjrt_options& o)
-        : client(std::make_shared<const detail::pjrt_client>(detail::pjrt_plugin(o.plugin), o)),
-          precision(o.precision),
-          wide_integers(client->platform() != "tpu"),
-          compiler(client, o),
-          queue(client) {}
-
-    std::shared_ptr<const detail::pjrt_client> client;
-    product_precision precision;
-    bool wide_integers;
-    detail::pjrt_compiler compiler;
-    detail::pjrt_queue queue;  // last member: its destructor waits before the others are destroyed
-  };
+  [[nodiscard]] detail::device_layout layout_of_rows(const shape& s) const {
+    const bool split = s.rank() > 0 && s[0] > 0 && s[0] % device_count() == 0;
+    return split ? detail::device_layout::by_rows : detail::device_layout::everywhere;
+  }
 
   /// Returns a graph that contains only this node.
   [[nodiscard]] static graph alone(const any_kernel& kernel,
@@ -264,8 +247,8 @@ class pjrt {
                 place.empty() ? "" : " of ", place);
   }
   [[nodiscard]] stablehlo::module_options module_options() const {
-    auto options = detail::module_options_for<T>(state_->precision, device_count());
-    options.wide_integers = state_->wide_integers;
+    auto options = detail::module_options_for<T>(precision_, device_count());
+    options.wide_integers = wide_integers_;
     return options;
   }
   template <class Element>
@@ -282,9 +265,9 @@ class pjrt {
     require<shape_error>(values.size() == spec.shape.size(), "from_host: ", values.size(),
                          " values do not match the shape ", spec.shape);
     const auto copy = [&](std::span<const Element> elements) {
-      return tensor(detail::copy_to_devices(state_->client, std::as_bytes(elements),
-                                            buffer_type_of<Element>(), spec.shape, layout),
-                    spec);
+      return tensor_of(detail::copy_to_devices(client_, std::as_bytes(elements),
+                                               buffer_type_of<Element>(), spec.shape, layout),
+                       spec);
     };
     if constexpr (std::same_as<Element, Number>) {
       return copy(values);
@@ -293,8 +276,9 @@ class pjrt {
     }
   }
 
-  static void require_readable(const tensor& x, std::size_t room, element type) {
+  void require_readable(const tensor& x, std::size_t room, element type) const {
     require_not_empty(x);
+    require_own(x);
     require_elements("to_host", spec_of(x), type);
     require<shape_error>(room == x.shape().size(), "to_host: the destination has room for ", room,
                          " values, but the tensor ", x.shape(), " has ", x.shape().size());
@@ -303,17 +287,57 @@ class pjrt {
   void copy_back(const tensor& x, std::span<Number> to, element type) const {
     require_readable(x, to.size(), type);
     if constexpr (std::same_as<Element, Number>) {
-      detail::copy_to_host(x.buffer(), x.shape(), std::as_writable_bytes(to));
+      detail::copy_to_host(buffer_of(x), x.shape(), std::as_writable_bytes(to));
     } else {
       std::vector<Element> elements(to.size());
-      detail::copy_to_host(x.buffer(), x.shape(), std::as_writable_bytes(std::span(elements)));
+      detail::copy_to_host(buffer_of(x), x.shape(), std::as_writable_bytes(std::span(elements)));
       std::copy(elements.begin(), elements.end(), to.begin());
     }
   }
 
-  std::shared_ptr<state> state_;
+  std::shared_ptr<const detail::pjrt_client> client_;
+  product_precision precision_;
+  bool wide_integers_;
+  mutable detail::pjrt_compiler compiler_;
+  // Last member: its destructor waits before the others are destroyed.
+  mutable detail::pjrt_queue queue_;
+};
+
+/// The device for hardware that XLA compiles for: GPUs, TPUs and, for comparison, the CPU. A PJRT
+/// plugin drives the hardware. It is a shared library, loaded when the device is created:
+///
+///     glia::model net{description, {784}, glia::pjrt({.plugin = "xla_cuda_plugin.so"})};
+///
+/// A model or trainer on this device is compiled as a whole, and the compiled graph is stored on
+/// disk; see `pjrt_options`. Kernels outside of a graph are compiled one by one for each shape, and
+/// are not stored on disk. Copies refer to the same hardware.
+///
+/// Throws `device_error` if the plugin cannot be loaded or the hardware fails. An error during a
+/// computation is thrown by the call that waits for its result.
+template <std::floating_point T = float>
+class pjrt : public device {
+ public:
+  using value_type = T;
+
+  /// Loads the plugin and connects to its devices.
+  explicit pjrt(const pjrt_options& options)
+      : device(std::make_shared<const pjrt_backend<T>>(options)) {}
+
+  /// Returns the plugin's name of the platform: cpu, cuda or tpu.
+  [[nodiscard]] std::string platform() const { return own().platform(); }
+  /// Returns the plugin's name of the hardware, such as NVIDIA H200.
+  [[nodiscard]] std::string kind() const { return own().kind(); }
+  /// Returns the number of devices in use.
+  [[nodiscard]] std::size_t device_count() const { return own().device_count(); }
+
+ private:
+  [[nodiscard]] const pjrt_backend<T>& own() const {
+    return static_cast<const pjrt_backend<T>&>(implementation());
+  }
 };
 
 pjrt(const pjrt_options&)->pjrt<float>;
 
 }  // namespace glia
+
+#include "glia/pjrt/program.hpp"

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
-#include "glia/graph/compilations.hpp"
+#include "glia/backends/compilations.hpp"
+#include "glia/backends/device.hpp"
+#include "glia/backends/program.hpp"
 #include "glia/graph/graph.hpp"
-#include "glia/graph/program.hpp"
 #include "glia/pjrt/c_api.hpp"
 #include "glia/pjrt/client.hpp"
 #include "glia/pjrt/compile.hpp"
@@ -69,49 +69,16 @@ struct target_program {
   }
 };
 
-/// A device that compiles for hardware elsewhere and computes nothing. It compiles every graph that
-/// a model or trainer would run, and lists the compiled graphs as `programs`. Its tensors are
-/// shapes, and all numbers that are read from them are 0.
-///
-///     const glia::pjrt_target target({.plugin = "libtpu.so", .topology = "v2:2x2"});
-///     glia::model net{description, {784}, target};
-///     glia::trainer{net, loss, glia::adam{}}.fit(data, {.batch_size = 100});
-///     for (const glia::target_program& p : target.programs()) { ... }
-///
-/// Throws `device_error` if the plugin cannot be loaded, does not know the target, or cannot
-/// compile for it. Copies share the compiled graphs. Do not use a target from several
-/// threads at the same time.
-template <std::floating_point T = float>
-class pjrt_target {
+/// The backend of a `pjrt_target`.
+template <std::floating_point T>
+class pjrt_target_backend final : public backend {
  public:
-  using value_type = T;
+  explicit pjrt_target_backend(const pjrt_target_options& options) : state_(options) {}
 
-  /// A shape and the identity of the tensor.
-  class tensor {
-   public:
-    tensor() = default;
-    explicit tensor(const tensor_spec& spec) : identity_(std::make_shared<char>()), spec_(spec) {}
-    [[nodiscard]] const glia::shape& shape() const noexcept { return spec_.shape; }
-    [[nodiscard]] element type() const noexcept { return spec_.type; }
-    [[nodiscard]] explicit operator bool() const noexcept { return identity_ != nullptr; }
-    [[nodiscard]] bool shares_memory(const tensor& other) const noexcept {
-      return identity_ == other.identity_;
-    }
-
-   private:
-    std::shared_ptr<const char> identity_;
-    tensor_spec spec_;
-  };
-
-  /// Loads the plugin and describes the target.
-  explicit pjrt_target(const pjrt_target_options& options)
-      : state_(std::make_shared<state>(options)) {}
-
-  [[nodiscard]] std::string_view name() const { return "pjrt_target"; }
-  /// Returns the compiled graphs, in the order of their compilation.
-  [[nodiscard]] const std::vector<target_program>& programs() const { return state_->programs; }
-  /// Returns the number of compiled graphs, and the time that their compilation took.
-  [[nodiscard]] glia::compilations compilations() const {
+  [[nodiscard]] std::string_view name() const override { return "pjrt_target"; }
+  [[nodiscard]] std::size_t real_bytes() const override { return sizeof(T); }
+  [[nodiscard]] const std::vector<target_program>& programs() const { return state_.programs; }
+  [[nodiscard]] glia::compilations compilations() const override {
     glia::compilations result{.compiled = programs().size()};
     for (const target_program& p : programs()) {
       result.seconds += p.seconds;
@@ -119,40 +86,71 @@ class pjrt_target {
     return result;
   }
 
-  [[nodiscard]] tensor from_host(std::span<const float>, const shape& s) const {
-    return tensor(real_of(s));
+  [[nodiscard]] tensor from_host(std::span<const float>, const shape& s) const override {
+    return tensor_of(real_of(s));
   }
-  [[nodiscard]] tensor from_host(std::span<const double>, const shape& s) const {
-    return tensor(real_of(s));
+  [[nodiscard]] tensor from_host(std::span<const double>, const shape& s) const override {
+    return tensor_of(real_of(s));
   }
-  [[nodiscard]] tensor from_host(std::span<const std::int32_t>, const shape& s) const {
-    return tensor({s, element::index});
+  [[nodiscard]] tensor from_host(std::span<const std::int32_t>, const shape& s) const override {
+    return tensor_of({s, element::index});
   }
-  template <class Number>
-  void to_host(const tensor&, std::span<Number> to) const {
-    std::fill(to.begin(), to.end(), Number{0});
+  void to_host(const tensor&, std::span<float> to) const override {
+    std::fill(to.begin(), to.end(), 0.0F);
+  }
+  void to_host(const tensor&, std::span<double> to) const override {
+    std::fill(to.begin(), to.end(), 0.0);
+  }
+  void to_host(const tensor&, std::span<std::int32_t> to) const override {
+    std::fill(to.begin(), to.end(), 0);
   }
 
   /// Returns the shapes of a kernel's results. Does not compile the kernel.
-  template <kernel K, std::same_as<tensor>... Operands>
-  requires(sizeof...(Operands) == K::operands && is_basic<K>)
-      [[nodiscard]] results_t<K, tensor> run(const K& k, const Operands&... operands) const {
-    std::array<tensor, K::results> results;
-    const std::array<tensor_spec, K::results> specs = result_specs(k, spec_of(operands)...);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      results[i] = specs[i] ? tensor(specs[i]) : tensor();
+  void run(const kernel_call& call) const override {
+    std::vector<tensor_spec> operands;
+    for (const tensor& operand : call.operands) {
+      operands.push_back(spec_of(operand));
     }
-    if constexpr (K::results == 1) {
-      return results[0];
-    } else {
-      return results;
+    std::vector<tensor_spec> results(call.results.size());
+    call.type.specs(call.kernel, operands, results);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      call.results[i] = tensor_of(results[i]);
     }
   }
-
+  [[nodiscard]] bool compiles_whole_graphs() const override { return true; }
   /// Compiles a graph, unless it has already been compiled.
-  void compiled(const graph& calls) const { state_->compile(calls); }
+  [[nodiscard]] std::shared_ptr<const executable> compile(graph calls) const override {
+    if (gives_something(calls)) {
+      state_.compile(calls);
+    }
+    return std::make_shared<const compiled_graph>(std::move(calls));
+  }
 
  private:
+  /// Makes a tensor that has only a shape and an identity.
+  [[nodiscard]] static tensor tensor_of(const tensor_spec& spec) {
+    return spec ? tensor::holding(std::make_shared<char>(), spec) : tensor();
+  }
+
+  /// A graph that was compiled for a target. A run returns only the shapes of its results.
+  class compiled_graph final : public executable {
+   public:
+    using executable::executable;
+
+    void run(std::span<tensor* const> inputs, std::span<tensor> outputs,
+             const fixed_inputs& /*fixed*/, const probe_function* /*probe*/,
+             timeline* /*times*/) const override {
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (calls().inputs()[i].changes()) {
+          *inputs[i] = tensor_of(calls().spec(calls().inputs()[i].next));
+        }
+      }
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        outputs[i] = tensor_of(calls().spec(calls().outputs()[i].value));
+      }
+    }
+  };
+
   class state {
    public:
     explicit state(const pjrt_target_options& options)
@@ -230,56 +228,34 @@ class pjrt_target {
     pjrt_api::topology_description* topology_ = nullptr;
   };
 
-  std::shared_ptr<state> state_;
+  mutable state state_;
+};
+
+/// A device that compiles for hardware elsewhere and computes nothing. It compiles every graph that
+/// a model or trainer would run, and lists the compiled graphs as `programs`. Its tensors are
+/// shapes, and all numbers that are read from them are 0.
+///
+///     const glia::pjrt_target target({.plugin = "libtpu.so", .topology = "v2:2x2"});
+///     glia::model net{description, {784}, target};
+///     glia::trainer{net, loss, glia::adam{}}.fit(data, {.batch_size = 100});
+///     for (const glia::target_program& p : target.programs()) { ... }
+///
+/// Throws `device_error` if the plugin cannot be loaded, does not know the target, or cannot
+/// compile for it. Copies share the compiled graphs. Do not use a target from several
+/// threads at the same time.
+template <std::floating_point T = float>
+class pjrt_target : public device {
+ public:
+  /// Loads the plugin and describes the target.
+  explicit pjrt_target(const pjrt_target_options& options)
+      : device(std::make_shared<const pjrt_target_backend<T>>(options)) {}
+
+  /// Returns the compiled graphs, in the order of their compilation.
+  [[nodiscard]] const std::vector<target_program>& programs() const {
+    return static_cast<const pjrt_target_backend<T>&>(implementation()).programs();
+  }
 };
 
 pjrt_target(const pjrt_target_options&)->pjrt_target<float>;
-
-/// A graph that was compiled for a target. A run returns only the shapes of its results.
-template <std::floating_point T>
-class program<pjrt_target<T>> {
- public:
-  using B = pjrt_target<T>;
-  using tensor = typename B::tensor;
-
-  program(graph calls, B device)
-      : calls_(std::make_shared<const graph>(std::move(calls))), device_(std::move(device)) {
-    if (gives_something(*calls_)) {
-      device_.compiled(*calls_);
-    }
-  }
-
-  [[nodiscard]] const graph& calls() const noexcept { return *calls_; }
-  [[nodiscard]] const B& device() const noexcept { return device_; }
-  [[nodiscard]] std::size_t scratch_bytes() const noexcept { return 0; }
-  [[nodiscard]] std::size_t lane_bytes() const noexcept { return 0; }
-
-  struct fixed_inputs {
-    std::span<const tensor> tensors{};
-    std::uint64_t version = 0;
-  };
-  using probe_function =
-      function_ref<void(const graph_node&, std::span<const tensor* const> results)>;
-
-  void run(std::span<tensor* const> inputs, std::span<tensor> outputs,
-           const fixed_inputs& /*fixed*/ = {}) const {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (calls_->inputs()[i].changes()) {
-        *inputs[i] = tensor(calls_->spec(calls_->inputs()[i].next));
-      }
-    }
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i] = tensor(calls_->spec(calls_->outputs()[i].value));
-    }
-  }
-  void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
-           const probe_function* /*probe*/, timeline* /*times*/ = nullptr) const {
-    run(inputs, outputs, fixed);
-  }
-
- private:
-  std::shared_ptr<const graph> calls_;
-  B device_;
-};
 
 }  // namespace glia

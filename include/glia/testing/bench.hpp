@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
+#include "glia/backends/device.hpp"
 #include "glia/core/random.hpp"
 #include "glia/testing/values.hpp"
 
@@ -16,12 +16,9 @@ namespace glia::testing::detail {
 
 /// Runs kernels on one device: creates operands and collects outputs. Either the caller keeps the
 /// operands, to check afterwards that they are unchanged, or the kernel may reuse their memory.
-template <backend B>
 class bench {
  public:
-  using tensor = typename B::tensor;
-
-  bench(const B& device, bool keep) : device_(&device), keep_(keep) {}
+  bench(const glia::device& device, bool keep) : device_(&device), keep_(keep) {}
 
   /// A special value for one element of one operand. Operands are counted in the order of their
   /// creation.
@@ -30,10 +27,10 @@ class bench {
     std::size_t element;
     float value;
   };
-  bench(const B& device, const injection& special)
+  bench(const glia::device& device, const injection& special)
       : device_(&device), keep_(false), special_(special) {}
 
-  [[nodiscard]] const B& device() const { return *device_; }
+  [[nodiscard]] const glia::device& device() const { return *device_; }
 
   /// Creates an operand from test_values, multiplied by `scale` and shifted by `offset`.
   [[nodiscard]] tensor in(const shape& s, std::uint32_t stream, float scale = 1, float offset = 0) {
@@ -100,7 +97,7 @@ class bench {
     outputs_.insert(outputs_.end(), values.begin(), values.end());
   }
 
-  const B* device_;
+  const glia::device* device_;
   bool keep_;
   std::optional<injection> special_;
   std::vector<std::size_t> sizes_;

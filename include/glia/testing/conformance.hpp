@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
+#include "glia/backends/device.hpp"
 #include "glia/backends/reference.hpp"
+#include "glia/core/function_ref.hpp"
 #include "glia/testing/bench.hpp"
 #include "glia/testing/cases/arrangement.hpp"
 #include "glia/testing/cases/classification.hpp"
@@ -68,17 +69,16 @@ namespace detail {
 }
 
 /// Runs one case on the candidates and on the `reference` device. Adds one result for each
-/// candidate. `kernel` is a generic callable that takes a bench.
-template <class Case, backend... B>
-void run_case(std::vector<conformance_result>& results, const std::string& name, const Case& kernel,
-              const B&... candidates) {
+/// candidate. `kernel` is a callable that takes a bench.
+inline void run_case(std::vector<conformance_result>& results, const std::string& name,
+                     function_ref<void(bench&)> kernel, const std::vector<device>& candidates) {
   const reference<double> oracle;
-  bench<reference<double>> expected(oracle, true);
+  bench expected(oracle, true);
   kernel(expected);
   std::size_t index = 0;
-  const auto run = [&]<backend C>(const C& candidate) {
-    bench<C> kept(candidate, true);
-    bench<C> given_up(candidate, false);
+  for (const device& candidate : candidates) {
+    bench kept(candidate, true);
+    bench given_up(candidate, false);
     kernel(kept);
     kernel(given_up);
     conformance_result result{.name = name, .candidate = index++};
@@ -90,17 +90,16 @@ void run_case(std::vector<conformance_result>& results, const std::string& name,
     result.operands_kept = kept.operands_kept();
     result.reuse_agrees = kept.outputs() == given_up.outputs();
     results.push_back(std::move(result));
-  };
-  (run(candidates), ...);
+  }
 }
 
 /// Runs a case repeatedly, each time with a NaN or an infinity in one element of one operand. In a
 /// small operand, every element is tested in this way; in a large operand, a few elements.
-template <class Case, backend... B>
-void run_special_case(std::vector<conformance_result>& results, const std::string& name,
-                      const Case& kernel, const B&... candidates) {
+inline void run_special_case(std::vector<conformance_result>& results, const std::string& name,
+                             function_ref<void(bench&)> kernel,
+                             const std::vector<device>& candidates) {
   const reference<double> oracle;
-  bench<reference<double>> plain(oracle, false);
+  bench plain(oracle, false);
   kernel(plain);
   std::size_t elements = 0;
   for (const std::size_t size : plain.operand_sizes()) {
@@ -110,15 +109,15 @@ void run_special_case(std::vector<conformance_result>& results, const std::strin
                                 std::numeric_limits<float>::infinity(),
                                 -std::numeric_limits<float>::infinity()};
   const std::size_t first = results.size();
-  for (std::size_t candidate = 0; candidate < sizeof...(B); ++candidate) {
+  for (std::size_t candidate = 0; candidate < candidates.size(); ++candidate) {
     results.push_back({.name = name, .candidate = candidate});
   }
   const auto run = [&](std::size_t operand, std::size_t element, float value) {
-    bench<reference<double>> expected(oracle, {operand, element, value});
+    bench expected(oracle, {operand, element, value});
     kernel(expected);
     std::size_t index = first;
-    const auto compare = [&]<backend C>(const C& candidate) {
-      bench<C> got(candidate, {operand, element, value});
+    for (const device& candidate : candidates) {
+      bench got(candidate, {operand, element, value});
       kernel(got);
       conformance_result& result = results[index++];
       const double error = largest_difference(got.outputs(), expected.outputs());
@@ -126,8 +125,7 @@ void run_special_case(std::vector<conformance_result>& results, const std::strin
         result.error = error;
         result.where = text(value, " at element ", element, " of operand ", operand);
       }
-    };
-    (compare(candidates), ...);
+    }
   };
   for (std::size_t operand = 0; operand < plain.operand_sizes().size(); ++operand) {
     const std::size_t size = plain.operand_sizes()[operand];
@@ -143,8 +141,8 @@ void run_special_case(std::vector<conformance_result>& results, const std::strin
   }
 }
 
-/// Calls check(name, kernel) for every case of the suite. A kernel is a generic callable that takes
-/// a bench.
+/// Calls check(name, kernel) for every case of the suite. A kernel is a callable that takes a
+/// bench.
 template <class Check>
 void for_each_case(const Check& check) {
   check_arrangement(check);
@@ -159,7 +157,7 @@ void for_each_case(const Check& check) {
 
 }  // namespace detail
 
-/// Runs every kernel on the given devices, compares the results with the `reference` device, and
+/// Runs every kernel on the candidates, compares the results with the `reference` device, and
 /// returns the errors.
 ///
 /// The shapes are unusual on purpose: different heights and widths, strides that do not divide
@@ -167,9 +165,8 @@ void for_each_case(const Check& check) {
 /// only operands that the caller has moved into the call. The reference results take most of the
 /// time. They are computed once for all candidates. Correct kernels have errors below 3e-5 in float
 /// (the longest sums have 2,000 terms) and below 1e-12 in double.
-template <backend... B>
-requires(sizeof...(B) > 0) [[nodiscard]] std::vector<conformance_result> run_conformance(
-    const conformance_options& options, const B&... candidates) {
+[[nodiscard]] inline std::vector<conformance_result> run_conformance(
+    const std::vector<device>& candidates, const conformance_options& options = {}) {
   std::vector<conformance_result> results;
   std::size_t index = 0;
   detail::for_each_case([&](const std::string& name, const auto& kernel) {
@@ -177,7 +174,7 @@ requires(sizeof...(B) > 0) [[nodiscard]] std::vector<conformance_result> run_con
       return;
     }
     const std::size_t before = results.size();
-    detail::run_case(results, name, kernel, candidates...);
+    detail::run_case(results, name, kernel, candidates);
     for (std::size_t i = before; options.report && i < results.size(); ++i) {
       options.report(results[i]);
     }
@@ -185,22 +182,20 @@ requires(sizeof...(B) > 0) [[nodiscard]] std::vector<conformance_result> run_con
   return results;
 }
 
-/// Runs the whole suite with the default options.
-template <backend... B>
-requires(sizeof...(B) > 0)
-    [[nodiscard]] std::vector<conformance_result> run_conformance(const B&... candidates) {
-  return run_conformance(conformance_options{}, candidates...);
+/// Runs the suite on one device.
+[[nodiscard]] inline std::vector<conformance_result> run_conformance(
+    const device& candidate, const conformance_options& options = {}) {
+  return run_conformance(std::vector<device>{candidate}, options);
 }
 
 /// Compares every kernel with the `reference` device on operands that contain a NaN or an infinity.
 /// The same outputs must become NaN or infinite as on the `reference` device: 0 times NaN and 0
 /// times infinity are NaN, and sums and maxima propagate NaN and infinity.
-template <backend... B>
-requires(sizeof...(B) > 0)
-    [[nodiscard]] std::vector<conformance_result> run_special_values(const B&... candidates) {
+[[nodiscard]] inline std::vector<conformance_result> run_special_values(
+    const std::vector<device>& candidates) {
   std::vector<conformance_result> results;
   detail::for_each_case([&](const std::string& name, const auto& kernel) {
-    detail::run_special_case(results, name, kernel, candidates...);
+    detail::run_special_case(results, name, kernel, candidates);
   });
   return results;
 }

@@ -38,33 +38,35 @@ struct check_input {
 
 namespace detail {
 
-/// A device with `double` values. In float, differences have too few digits to check gradients.
-template <class B>
-concept double_backend = backend<B> && std::same_as<typename B::value_type, double>;
+/// Throws `value_error` unless a device computes in double. In float, differences have too few
+/// digits to check gradients.
+inline void require_double(const device& on) {
+  require<value_error>(on.real_bytes() == sizeof(double),
+                       "gradient check: expected a device that computes in double, such as "
+                       "glia::reference<double>(), got ",
+                       on.name(), " in float");
+}
 
-template <double_backend B>
-[[nodiscard]] typename B::tensor to_device(const B& device, const check_input& input) {
+[[nodiscard]] inline tensor to_device(const glia::device& device, const check_input& input) {
   return device.from_host(std::span<const double>(input.values), input.extents);
 }
 
 /// Returns the weighted sum of a variable's elements, with fixed weights. This sum is
 /// differentiated.
-template <double_backend B>
-[[nodiscard]] variable<B> weighted_sum(const variable<B>& y) {
-  const variable<B> weights = y.owner().constant(
+[[nodiscard]] inline variable weighted_sum(const variable& y) {
+  const variable weights = y.owner().constant(
       y.device().from_host(std::span<const float>(test_values(y.shape(), 999)), y.shape()));
   return ops::sum(y * weights);
 }
 
-template <double_backend B>
-[[nodiscard]] double number_of(const variable<B>& y) {
+[[nodiscard]] inline double number_of(const variable& y) {
   double result = 0;
   y.device().to_host(y.value(), std::span<double>(&result, 1));
   return result;
 }
 
-template <double_backend B>
-[[nodiscard]] std::vector<double> gradient_of(tape<B>& on, gradient_slot slot, std::size_t size) {
+[[nodiscard]] inline std::vector<double> gradient_of(tape& on, gradient_slot slot,
+                                                     std::size_t size) {
   std::vector<double> result(size, 0.0);
   if (const auto gradient = on.take_gradient(slot)) {
     on.device().to_host(gradient, std::span<double>(result));
@@ -103,79 +105,81 @@ template <class Value>
 /// differences: |g - d| / max(1, |g|, |d|) over all elements of all inputs. It is below about 1e-8
 /// for a correct gradient and close to 1 for a wrong one.
 ///
-/// `function(const std::vector<variable<B>>&)` returns a variable of any shape. The check calls it
+/// `function(const std::vector<variable>&)` returns a variable of any shape. The check calls it
 /// twice for each element of the inputs. The inputs must not be near points where the function is
 /// not differentiable.
-template <detail::double_backend B, class Function>
-[[nodiscard]] double gradient_error(const B& device, const Function& function,
+template <class Function>
+[[nodiscard]] double gradient_error(const glia::device& device, const Function& function,
                                     const std::vector<check_input>& inputs) {
-  tape<B> on(device);
-  std::vector<variable<B>> leaves;
+  detail::require_double(device);
+  tape on(device);
+  std::vector<variable> leaves;
   for (const check_input& input : inputs) {
     leaves.push_back(on.leaf(detail::to_device(device, input)));
   }
-  on.backward(detail::weighted_sum<B>(function(leaves)));
+  on.backward(detail::weighted_sum(function(leaves)));
   std::vector<std::vector<double>> gradients;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     gradients.push_back(detail::gradient_of(on, leaves[i].slot(), inputs[i].values.size()));
   }
   const auto value = [&](const std::vector<check_input>& at) {
-    tape<B> forward(device);
-    std::vector<variable<B>> constants;
+    tape forward(device);
+    std::vector<variable> constants;
     for (const check_input& input : at) {
       constants.push_back(forward.constant(detail::to_device(device, input)));
     }
-    return detail::number_of(detail::weighted_sum<B>(function(constants)));
+    return detail::number_of(detail::weighted_sum(function(constants)));
   };
   return detail::largest_error(value, inputs, gradients);
 }
 
 /// Returns the gradient error, as `gradient_error` does, of a loss over outputs (N, ...). The
 /// targets are values (N, ...) or class labels (N).
-template <detail::double_backend B, loss_function<B> Loss>
-[[nodiscard]] double loss_gradient_error(const B& device, const Loss& loss,
+template <loss_function Loss>
+[[nodiscard]] double loss_gradient_error(const glia::device& device, const Loss& loss,
                                          const check_input& outputs, const check_input& values) {
   return gradient_error(device,
-                        [&](const std::vector<variable<B>>& y) {
-                          return loss(y[0], targets<B>{{}, detail::to_device(device, values)});
+                        [&](const std::vector<variable>& y) {
+                          return loss(y[0], targets{{}, detail::to_device(device, values)});
                         },
                         {outputs});
 }
-template <detail::double_backend B, loss_function<B> Loss>
-[[nodiscard]] double loss_gradient_error(const B& device, const Loss& loss,
+template <loss_function Loss>
+[[nodiscard]] double loss_gradient_error(const glia::device& device, const Loss& loss,
                                          const check_input& outputs,
                                          std::span<const std::int32_t> classes) {
   return gradient_error(
       device,
-      [&](const std::vector<variable<B>>& y) {
-        return loss(y[0], targets<B>{device.from_host(classes, {classes.size()}), {}});
+      [&](const std::vector<variable>& y) {
+        return loss(y[0], targets{device.from_host(classes, {classes.size()}), {}});
       },
       {outputs});
 }
 
 /// Returns the gradient error, as `gradient_error` does, of a layer in training mode, over a batch
 /// of inputs and all its parameters.
-template <layer Layer, detail::double_backend B>
-[[nodiscard]] double layer_gradient_error(const B& device, const Layer& description,
+template <layer Layer>
+[[nodiscard]] double layer_gradient_error(const glia::device& device, const Layer& description,
                                           const check_input& batch) {
+  detail::require_double(device);
   const model_plan plan = plan_model(description, sample_of(batch.extents));
   std::vector<check_input> inputs{batch};
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
     inputs.emplace_back(plan.parameters[i].shape, static_cast<std::uint32_t>(100 + i), 0.5, 0.1);
   }
-  const auto run = [&](const std::vector<check_input>& at, const variable<B>& x,
+  const auto run = [&](const std::vector<check_input>& at, const variable& x,
                        std::vector<gradient_slot>& slots) {
-    parameter_list<B> parameters;
+    parameter_list parameters;
     for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
       parameters.push_back({plan.parameters[i], detail::to_device(device, at[i + 1])});
     }
-    scope<B> s(x.owner(), parameters, slots, run_mode::training, {.seed = 3});
-    return detail::weighted_sum<B>(s.run_model(description, x));
+    scope s(x.owner(), parameters, slots, run_mode::training, {.seed = 3});
+    return detail::weighted_sum(s.run_model(description, x));
   };
 
-  tape<B> on(device);
+  tape on(device);
   std::vector<gradient_slot> slots;
-  const variable<B> x = on.leaf(detail::to_device(device, batch));
+  const variable x = on.leaf(detail::to_device(device, batch));
   on.backward(run(inputs, x, slots));
   std::vector<std::vector<double>> gradients{
       detail::gradient_of(on, x.slot(), batch.values.size())};
@@ -187,7 +191,7 @@ template <layer Layer, detail::double_backend B>
                             : std::vector<double>(plan.parameters[i].shape.size(), 0.0));
   }
   const auto value = [&](const std::vector<check_input>& at) {
-    tape<B> forward(device);
+    tape forward(device);
     std::vector<gradient_slot> unused;
     return detail::number_of(run(at, forward.constant(detail::to_device(device, at[0])), unused));
   };

@@ -18,16 +18,16 @@ namespace glia {
 ///
 /// The data set can also be `frozen_outputs`. Throws `shape_error`, `value_error` or `data_error`
 /// if data set, loss or metrics do not fit the model.
-template <layer Description, backend B, loss_function<tracing_backend<B>> Loss>
-[[nodiscard]] scores evaluate(const model<Description, B>& net, const dataset_view& data,
+template <layer Description, loss_function Loss>
+[[nodiscard]] scores evaluate(const model<Description>& net, const dataset_view& data,
                               const Loss& loss, const evaluate_options& options = {}) {
-  return detail::evaluate(net.core(), net.described(), data,
-                          loss_ref<tracing_backend<B>>(loss, net.plan().outputs), options);
+  return detail::evaluate(net.core(), net.described(), data, loss_ref(loss, net.plan().outputs),
+                          options);
 }
 
 /// Reports at compile time that arrays are not a data set.
-template <layer Description, backend B, class Inputs, class Targets, class Loss>
-scores evaluate(const model<Description, B>&, const xt::xexpression<Inputs>&,
+template <layer Description, class Inputs, class Targets, class Loss>
+scores evaluate(const model<Description>&, const xt::xexpression<Inputs>&,
                 const xt::xexpression<Targets>&, const Loss&, const evaluate_options& = {}) {
   static_assert(!std::same_as<Inputs, Inputs>,
                 "evaluate: expected a data set, got arrays; pass glia::labeled_arrays{inputs, "
@@ -37,8 +37,8 @@ scores evaluate(const model<Description, B>&, const xt::xexpression<Inputs>&,
 
 /// Computes the outputs (N, ...) of a model for all N samples of a data set. Layers such as dropout
 /// are inactive. Throws `shape_error` or `data_error` if the data set does not fit the model.
-template <layer Description, backend B>
-[[nodiscard]] xt::xarray<float> predict(const model<Description, B>& net, const dataset_view& data,
+template <layer Description>
+[[nodiscard]] xt::xarray<float> predict(const model<Description>& net, const dataset_view& data,
                                         const predict_options& options = {}) {
   const shape all = detail::outputs_for(net.core(), data);
   xt::xarray<float> outputs(xt::xarray<float>::shape_type(all.begin(), all.end()));

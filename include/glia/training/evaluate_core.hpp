@@ -30,24 +30,22 @@ struct evaluate_options {
 namespace detail {
 
 /// Computes the mean loss and the metrics of a model over a data set.
-template <backend B>
-[[nodiscard]] scores evaluate(const model_core<B>& net,
-                              const description_ref<tracing_backend<B>>& described,
-                              const dataset_view& data, const loss_ref<tracing_backend<B>>& loss,
+[[nodiscard]] scores evaluate(const model_core& net, const description_ref& described,
+                              const dataset_view& data, const loss_ref& loss,
                               const evaluate_options& options);
 
 /// The shape of a model's outputs for all samples of a data set. Throws `shape_error`,
 /// `value_error` or `data_error` if the data set does not fit the model.
-template <backend B>
-[[nodiscard]] shape outputs_for(const model_core<B>& net, const dataset_view& data);
+[[nodiscard]] shape outputs_for(const model_core& net, const dataset_view& data);
 
 /// Computes a model's outputs for all samples of a data set.
-template <backend B>
-void predict(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
-             const dataset_view& data, std::size_t batch_size, std::span<float> outputs);
+void predict(const model_core& net, const description_ref& described, const dataset_view& data,
+             std::size_t batch_size, std::span<float> outputs);
 
 }  // namespace detail
 
 }  // namespace glia
 
+#ifndef GLIA_COMPILED
 #include "glia/training/evaluate_core_impl.hpp"
+#endif

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/training/agreement.hpp"
 #include "glia/training/evaluate_core.hpp"
 #include "glia/training/evaluation_program.hpp"
@@ -15,33 +16,28 @@
 
 namespace glia::detail {
 
-template <backend B>
-scores evaluate_here(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
-                     const dataset_view& data, const loss_ref<tracing_backend<B>>& loss,
-                     const evaluate_options& options) {
+GLIA_INLINE scores evaluate_here(const model_core& net, const description_ref& described,
+                                 const dataset_view& data, const loss_ref& loss,
+                                 const evaluate_options& options) {
   require_fitting("evaluate", data, net);
   require_logits(net.plan(), loss);
   const std::vector<metric> metrics = metrics_of_rows(
       options.metrics.value_or(default_metrics(data)), net.plan().outputs, loss.target_parts);
   require_target_shape("evaluate", data, net.output_shape(), loss);
   require_metrics(metrics, net.output_shape(), data, loss);
-  require<value_error>(options.ranks == nullptr || program_backend<B>, "evaluate: the backend ",
-                       net.device().name(),
-                       " does not record graphs, which evaluation on several ranks needs");
-  using tensor = typename B::tensor;
-  running_scores<B> sums(net.device(), metrics, class_border(net.plan(), loss));
+  running_scores sums(net.device(), metrics, class_border(net.plan(), loss));
   sums.count(counted_by(loss, data.target_shape(), net.output_shape()));
-  [[maybe_unused]] shared_scores<B> of_all(options.ranks, net.device(), sums);
+  shared_scores of_all(options.ranks, net.device(), sums);
   const model_part which = part_for(data);
   const std::size_t batch_size = batch_size_for(options.batch_size, net.sample_shape_of(which));
   const auto require_batch = [&](const batch& b) {
     require_targets(loss, b, net.output_shape());
     require_classes(loss, metrics, b, net.output_shape());
   };
-  [[maybe_unused]] std::vector<tensor> of_batch(sums.how().results());
-  [[maybe_unused]] std::size_t recorded_for = 0;
-  if constexpr (compiling_backend<B>) {
-    std::optional<evaluation_program<B>> recorded;
+  std::vector<tensor> of_batch(sums.how().results());
+  std::size_t recorded_for = 0;
+  if (net.device().compiles_whole_graphs()) {
+    std::optional<evaluation_program> recorded;
     const auto evaluate_batch = [&](const batch& b) {
       require_batch(b);
       net.require_integers(std::span<const float>(b.inputs), which);
@@ -65,27 +61,22 @@ scores evaluate_here(const model_core<B>& net, const description_ref<tracing_bac
     };
     for_each_batch(data, batch_size, evaluate_batch, options.ranks);
   } else {
-    [[maybe_unused]] std::optional<score_program<B>> recorded;
-    for_each_output<B>(
+    std::optional<score_program> recorded;
+    for_each_output(
         net, described, which, data, batch_size,
         [&](const batch& b, const tensor& y) {
           require_batch(b);
-          const targets<B> t = targets_of(net.device(), b, net.output_shape());
-          if constexpr (program_backend<B>) {
-            const tensor& wanted = t.labels ? t.labels : t.values;
-            if (recorded_for != b.size) {
-              recorded.emplace(net.device(), spec_of(y), spec_of(wanted), loss, sums.how());
-              recorded_for = b.size;
-            }
-            const counted_targets& counted = sums.how().counted;
-            recorded->run(y, wanted,
-                          counted.all() ? tensor{} : present_rows(net.device(), counted, b, b.size),
-                          of_batch);
-            of_all.add(of_batch, b);
-          } else {
-            tape<B> on(net.device());
-            sums.add(loss.apply(on.constant(y), t).value(), y, t, b);
+          const targets t = targets_of(net.device(), b, net.output_shape());
+          const tensor& wanted = t.labels ? t.labels : t.values;
+          if (recorded_for != b.size) {
+            recorded.emplace(net.device(), spec_of(y), spec_of(wanted), loss, sums.how());
+            recorded_for = b.size;
           }
+          const counted_targets& counted = sums.how().counted;
+          recorded->run(y, wanted,
+                        counted.all() ? tensor{} : present_rows(net.device(), counted, b, b.size),
+                        of_batch);
+          of_all.add(of_batch, b);
           return true;
         },
         options.ranks);
@@ -94,32 +85,30 @@ scores evaluate_here(const model_core<B>& net, const description_ref<tracing_bac
   return sums.means();
 }
 
-template <backend B>
-scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
-                const dataset_view& data, const loss_ref<tracing_backend<B>>& loss,
-                const evaluate_options& options) {
+GLIA_INLINE scores evaluate(const model_core& net, const description_ref& described,
+                            const dataset_view& data, const loss_ref& loss,
+                            const evaluate_options& options) {
   return together(options.ranks,
                   [&] { return evaluate_here(net, described, data, loss, options); });
 }
 
-template <backend B>
-shape outputs_for(const model_core<B>& net, const dataset_view& data) {
+GLIA_INLINE shape outputs_for(const model_core& net, const dataset_view& data) {
   require_fitting("predict", data, net);
   return batch_of(data.size(), net.output_shape());
 }
 
-template <backend B>
-void predict(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
-             const dataset_view& data, std::size_t batch_size, std::span<float> outputs) {
+GLIA_INLINE void predict(const model_core& net, const description_ref& described,
+                         const dataset_view& data, std::size_t batch_size,
+                         std::span<float> outputs) {
   const model_part which = part_for(data);
-  for_each_output<B>(net, described, which, data,
-                     batch_size_for(batch_size, net.sample_shape_of(which)),
-                     [&](const batch& b, const typename B::tensor& y) {
-                       const std::size_t count = b.size * net.output_shape().size();
-                       first_to_host(net.device(), y, outputs.first(count));
-                       outputs = outputs.subspan(count);
-                       return true;
-                     });
+  for_each_output(net, described, which, data,
+                  batch_size_for(batch_size, net.sample_shape_of(which)),
+                  [&](const batch& b, const tensor& y) {
+                    const std::size_t count = b.size * net.output_shape().size();
+                    first_to_host(net.device(), y, outputs.first(count));
+                    outputs = outputs.subspan(count);
+                    return true;
+                  });
 }
 
 }  // namespace glia::detail

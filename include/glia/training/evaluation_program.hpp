@@ -13,17 +13,14 @@
 namespace glia {
 
 /// A graph that computes the outputs of a model and their loss and metrics, for batches of one
-/// size. Used to evaluate on backends that compile whole graphs. Its inputs are the samples, the
+/// size. Used to evaluate on devices that compile whole graphs. Its inputs are the samples, the
 /// parameters, the targets and the mask of `step_inputs::present`. Its outputs are the same sums as
 /// for `step_program`.
-template <compiling_backend B>
 class evaluation_program {
  public:
-  using tensor = typename B::tensor;
-
-  evaluation_program(const model_core<B>& net, const description_ref<recorder>& described,
-                     model_part which, std::size_t rows, const tensor_spec& targets,
-                     const loss_ref<recorder>& loss, const scoring& scores)
+  evaluation_program(const model_core& net, const description_ref& described, model_part which,
+                     std::size_t rows, const tensor_spec& targets, const loss_ref& loss,
+                     const scoring& scores)
       : program_(record(net, net.recorded(described, which, rows), rows, targets, loss, scores,
                         mixes_samples_)),
         counted_(scores.counted) {}
@@ -33,17 +30,17 @@ class evaluation_program {
 
   /// Computes the sums of the loss and the metrics over a batch. The first `samples` rows of the
   /// batch are samples; the other rows are padding.
-  void run(const model_core<B>& net, const batch& b, std::size_t samples,
+  void run(const model_core& net, const batch& b, std::size_t samples,
            std::span<tensor> sums) const {
     const model_access::reading unchanged(net.access());
-    const B& device = net.device();
-    tensor x = samples_from_host(device, std::span<const float>(b.inputs), b.input_shape);
-    targets<B> t = targets_of(device, b, net.output_shape());
+    const glia::device& device = net.device();
+    tensor x = device.samples_from_host(std::span<const float>(b.inputs), b.input_shape);
+    targets t = targets_of(device, b, net.output_shape());
     tensor present = present_rows(device, counted_, b, samples);
     std::vector<tensor> parameters;
     std::vector<tensor*> inputs{&x};
     parameters.reserve(net.parameters().size());
-    for (const parameter<B>& p : net.parameters()) {
+    for (const parameter& p : net.parameters()) {
       inputs.push_back(&parameters.emplace_back(p.value));
     }
     inputs.push_back(t.labels ? &t.labels : &t.values);
@@ -52,16 +49,14 @@ class evaluation_program {
   }
 
  private:
-  [[nodiscard]] static program<B> record(const model_core<B>& net, const recorder& rec,
-                                         std::size_t rows, const tensor_spec& wanted,
-                                         const loss_ref<recorder>& loss, const scoring& scores,
-                                         bool& mixes) {
-    using R = recorder;
+  [[nodiscard]] static program record(const model_core& net, const recorder& rec, std::size_t rows,
+                                      const tensor_spec& wanted, const loss_ref& loss,
+                                      const scoring& scores, bool& mixes) {
     const auto y = rec.value(rec.recorded().outputs().front().value);
-    R to = rec;
+    recorder to = rec;
     to.recorded().outputs().clear();
-    tape<R> at(rec);
-    const targets<R> t = detail::targets_input(rec, wanted);
+    tape at(rec);
+    const targets t = detail::targets_input(rec, wanted);
     const auto present = detail::present_input(rec, rows);
     rec.set_place("loss");
     const auto losses = loss.apply(at.constant(y), t).value();
@@ -69,12 +64,12 @@ class evaluation_program {
     rec.set_place("metrics");
     detail::output_sums(rec, {y, losses}, t, scores, present);
     graph g = rec.recorded();
-    fuse_kernels(g, {0, g.inputs().size() - 2, g.inputs().size() - 1}, fused_kernel_set::of<B>());
-    return program<B>(std::move(g), net.device());
+    fuse_kernels(g, {0, g.inputs().size() - 2, g.inputs().size() - 1}, net.device().fused());
+    return program(std::move(g), net.device());
   }
 
   bool mixes_samples_ = false;  // set while the graph is recorded
-  program<B> program_;
+  program program_;
   counted_targets counted_;
 };
 

@@ -44,18 +44,17 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
 
 /// Whether targets (...) are class labels, one for each row of outputs (..., K). A row is, for
 /// example, a step of a sequence or a pixel of an image.
-template <class X>
-[[nodiscard]] bool are_classes_of_rows(const shape& targets, const shape& output,
-                                       const loss_ref<X>& loss) {
+[[nodiscard]] inline bool are_classes_of_rows(const shape& targets, const shape& output,
+                                              const loss_ref& loss) {
   return loss.applied_activation == output_kind::softmax &&
          glia::are_classes_of_rows(batch_of(1, targets), batch_of(1, output));
 }
 
 /// Returns the ranges of a sample's targets that contain class labels. A sample is ignored if all
 /// these labels are -1. `targets` is the shape of a sample's targets; empty for class labels.
-template <class X>
-[[nodiscard]] counted_targets counted_by(const loss_ref<X>& loss,
-                                         const std::optional<shape>& targets, const shape& output) {
+[[nodiscard]] inline counted_targets counted_by(const loss_ref& loss,
+                                                const std::optional<shape>& targets,
+                                                const shape& output) {
   counted_targets result;
   for (const auto& compared : loss.compared_parts) {
     const row_part& part = compared.part;
@@ -71,9 +70,8 @@ template <class X>
 }
 /// The same for the targets of a batch. If the targets lack values that the loss needs, no sample
 /// is ignored; the loss then throws an error with a better message.
-template <class X>
-[[nodiscard]] counted_targets counted_by(const loss_ref<X>& loss, const batch& b,
-                                         const shape& output) {
+[[nodiscard]] inline counted_targets counted_by(const loss_ref& loss, const batch& b,
+                                                const shape& output) {
   counted_targets result = counted_by(
       loss, b.is_labeled() ? std::nullopt : std::optional(sample_of(b.target_shape)), output);
   const auto is_missing = [&](const index_range& part) {
@@ -85,9 +83,8 @@ template <class X>
 
 /// Throws `shape_error` if the targets do not have the shape that a loss of the library needs.
 /// User-defined losses check their targets themselves.
-template <class X>
-void require_target_shape(std::string_view what, const dataset_view& data, const shape& output,
-                          const loss_ref<X>& loss) {
+inline void require_target_shape(std::string_view what, const dataset_view& data,
+                                 const shape& output, const loss_ref& loss) {
   const std::optional<shape> targets = data.target_shape();
   const std::vector<row_part>& parts = loss.target_parts;
   if (!parts.empty()) {
@@ -123,8 +120,8 @@ void require_target_shape(std::string_view what, const dataset_view& data, const
 
 /// Throws an error if the samples of a data set do not fit a model. `what` is the name of the
 /// caller in error messages.
-template <backend B>
-void require_fitting(std::string_view what, const dataset_view& data, const model_core<B>& net) {
+inline void require_fitting(std::string_view what, const dataset_view& data,
+                            const model_core& net) {
   require<value_error>(
       net.frontier() || !data.behind_frozen_layers(), what,
       ": the data set holds outputs of frozen layers, but the model does not begin "
@@ -191,16 +188,15 @@ inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
 /// Runs a part of a model on all batches of a data set in order, and calls use(batch, outputs) for
 /// each batch, until `use` returns false. The outputs can have more rows than the batch has
 /// samples; the additional rows at the end are padding.
-template <backend B>
-void for_each_output(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
-                     model_part which, const dataset_view& data, std::size_t batch_size,
-                     function_ref<bool(const batch&, const typename B::tensor&)> use,
-                     const rank_group* ranks = nullptr) {
+inline void for_each_output(const model_core& net, const description_ref& described,
+                            model_part which, const dataset_view& data, std::size_t batch_size,
+                            function_ref<bool(const batch&, const tensor&)> use,
+                            const rank_group* ranks = nullptr) {
   const auto infer = [&](const batch& b) {
     net.require_integers(std::span<const float>(b.inputs), which);
     return net.infer(
         described, which,
-        samples_from_host(net.device(), std::span<const float>(b.inputs), b.input_shape));
+        net.device().samples_from_host(std::span<const float>(b.inputs), b.input_shape));
   };
   const auto use_batch = [&](const batch& b) {
     const std::size_t rows =
@@ -212,14 +208,13 @@ void for_each_output(const model_core<B>& net, const description_ref<tracing_bac
 
 /// Returns the mask (N) of a batch: 1 for samples that contribute to the loss and the metrics, 0
 /// for ignored samples and for padding. The first `samples` rows of the batch are samples.
-template <backend B>
-[[nodiscard]] typename B::tensor present_rows(const B& device, const counted_targets& counted,
-                                              const batch& b, std::size_t samples) {
+[[nodiscard]] inline tensor present_rows(const glia::device& device, const counted_targets& counted,
+                                         const batch& b, std::size_t samples) {
   std::vector<float> present(b.size);
   for (std::size_t n = 0; n < samples; ++n) {
     present[n] = counted.counts(b.target_of(n)) ? 1.0F : 0.0F;
   }
-  return samples_from_host(device, std::span<const float>(present), {b.size});
+  return device.samples_from_host(std::span<const float>(present), {b.size});
 }
 /// Returns the number of samples of a batch that are not ignored.
 [[nodiscard]] inline std::size_t count_of(const counted_targets& counted, const batch& b) {
@@ -231,8 +226,7 @@ template <backend B>
 }
 
 /// Copies the first `to.size()` elements of a tensor to the host.
-template <backend B>
-void first_to_host(const B& device, const typename B::tensor& x, std::span<float> to) {
+inline void first_to_host(const glia::device& device, const tensor& x, std::span<float> to) {
   if (to.size() == x.shape().size()) {
     device.to_host(x, to);
     return;
@@ -249,10 +243,10 @@ void first_to_host(const B& device, const typename B::tensor& x, std::span<float
 
 /// Copies a batch's targets to the device. Throws `data_error` if the model has no output for a
 /// class label.
-template <backend B>
-[[nodiscard]] targets<B> targets_of(const B& device, const batch& b, const shape& output) {
+[[nodiscard]] inline targets targets_of(const glia::device& device, const batch& b,
+                                        const shape& output) {
   if (!b.is_labeled()) {
-    return {{}, samples_from_host(device, std::span<const float>(b.targets), b.target_shape)};
+    return {{}, device.samples_from_host(std::span<const float>(b.targets), b.target_shape)};
   }
   const std::size_t outputs = output.rank() == 0 ? 1 : output.back();
   const std::size_t classes = std::max<std::size_t>(outputs, 2);
@@ -263,14 +257,12 @@ template <backend B>
         "; end the model with more units, or correct the labels, which count from 0; for "
         "real-valued targets, use target_arrays");
   }
-  return {samples_from_host(device, std::span<const std::int32_t>(b.labels), {b.labels.size()}),
-          {}};
+  return {device.samples_from_host(std::span<const std::int32_t>(b.labels), {b.labels.size()}), {}};
 }
 
 /// Throws `value_error` if a model ends in a sigmoid or softmax and the loss also applies a sigmoid
 /// or softmax.
-template <backend X>
-void require_logits(const model_plan& plan, const loss_ref<X>& loss) {
+inline void require_logits(const model_plan& plan, const loss_ref& loss) {
   if (loss.applied_activation != output_kind::other) {
     require<value_error>(plan.gives == output_kind::other, plan.giver, ": the model ends in a ",
                          name_of(plan.gives), ", but ", loss.description(),
@@ -282,8 +274,7 @@ void require_logits(const model_plan& plan, const loss_ref<X>& loss) {
 }
 
 /// The threshold above which a single output predicts class 1.
-template <backend X>
-[[nodiscard]] double class_border(const model_plan& plan, const loss_ref<X>& loss) {
+[[nodiscard]] inline double class_border(const model_plan& plan, const loss_ref& loss) {
   return loss.is_regression || plan.gives == output_kind::sigmoid ? 0.5 : 0;
 }
 
@@ -342,8 +333,7 @@ void require_taken(const Loss& loss, std::span<const float> targets) {
 
 /// Throws `data_error` if a batch contains a target that the loss does not accept for outputs of
 /// this shape.
-template <backend X>
-void require_targets(const loss_ref<X>& loss, const batch& b, const shape& output) {
+inline void require_targets(const loss_ref& loss, const batch& b, const shape& output) {
   require_taken(loss, b.targets);
   const shape each = sample_of(b.target_shape);
   const std::vector<row_part>& parts = loss.target_parts;
@@ -406,17 +396,15 @@ inline void require_metrics(const std::vector<metric>& metrics, const measured_o
   }
 }
 /// The same for the outputs of a model and the targets of a data set.
-template <class X>
-void require_metrics(const std::vector<metric>& metrics, const shape& output,
-                     const dataset_view& data, const loss_ref<X>& loss) {
+inline void require_metrics(const std::vector<metric>& metrics, const shape& output,
+                            const dataset_view& data, const loss_ref& loss) {
   require_metrics(metrics, {output, data.target_shape(), loss.applied_activation});
 }
 
 /// Throws `data_error` if a metric needs classes and the targets of a batch do not represent
 /// classes. Examples of such targets are the values of a regression.
-template <backend X>
-void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics, const batch& b,
-                     const shape& output) {
+inline void require_classes(const loss_ref& loss, const std::vector<metric>& metrics,
+                            const batch& b, const shape& output) {
   const auto counting = std::find_if(metrics.begin(), metrics.end(),
                                      [](const metric& m) { return m.counts_classes(); });
   if (counting == metrics.end() || b.is_labeled() ||

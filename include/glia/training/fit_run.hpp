@@ -30,12 +30,11 @@
 namespace glia {
 
 /// One call of fit: runs the epochs and calls the callbacks.
-template <backend B>
 class fit_run {
  public:
-  using subject = typename trainer_core<B>::subject;
+  using subject = trainer_core::subject;
 
-  fit_run(trainer_core<B>& trainer, const subject& what, const fit_options& options)
+  fit_run(trainer_core& trainer, const subject& what, const fit_options& options)
       : trainer_(trainer), what_(what), options_(options) {
     require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
     if (options.progress != nullptr) {
@@ -117,23 +116,17 @@ class fit_run {
 
   void tell(event which, const frozen_pass* pass = nullptr);
   /// Counts the graphs that the backend has compiled so far. Zero if it does not compile graphs.
-  [[nodiscard]] compilations compiled() const {
-    if constexpr (compiling_backend<B>) {
-      return what_.net.device().compilations();
-    } else {
-      return {};
-    }
-  }
+  [[nodiscard]] compilations compiled() const { return what_.net.device().compilations(); }
   void shuffle_for(std::uint64_t epoch, std::vector<std::uint32_t>& order) const;
   [[nodiscard]] std::string trace_not_finite(const training_state& from);
   [[nodiscard]] std::string first_not_finite(const batch& own);
 
-  trainer_core<B>& trainer_;
+  trainer_core& trainer_;
   const subject& what_;
   const fit_options& options_;
   std::vector<callback> callbacks_;
   std::optional<interrupt_guard> interrupt_;
-  std::optional<running_scores<B>> sums_;
+  std::optional<running_scores> sums_;
   compilations before_ = compiled();  // before this call of fit
   history result_;
   const dataset_view* train_ = nullptr;  // while the epochs run
@@ -142,8 +135,7 @@ class fit_run {
   bool not_finite_noted_ = false;        // whether a note says that the loss is not finite
 };
 
-template <backend B>
-history fit_run<B>::run(const dataset_view& train, const dataset_view* validation) {
+inline history fit_run::run(const dataset_view& train, const dataset_view* validation) {
   return together(ranks(), [&] {
     check(train, validation);
     if (ranks() != nullptr) {
@@ -157,8 +149,7 @@ history fit_run<B>::run(const dataset_view& train, const dataset_view* validatio
   });
 }
 
-template <backend B>
-void fit_run<B>::check(const dataset_view& train, const dataset_view* validation) {
+inline void fit_run::check(const dataset_view& train, const dataset_view* validation) {
   if (validation != nullptr) {
     require_fitting("fit: validation", *validation, what_.net);
     require_target_shape("fit: validation", *validation, what_.net.output_shape(), what_.loss);
@@ -176,15 +167,14 @@ void fit_run<B>::check(const dataset_view& train, const dataset_view* validation
 }
 
 /// Throws `rank_error` if ranks have different models, data or options.
-template <backend B>
-void fit_run<B>::begin_together(const dataset_view& train, const dataset_view* validation) {
+inline void fit_run::begin_together(const dataset_view& train, const dataset_view* validation) {
   const auto described = [](const dataset_view* data) {
     return data == nullptr ? std::string("none")
                            : text(data->size(), " of ", data->input_shape(), " with ",
                                   data->target_shape() ? text(*data->target_shape()) : "classes");
   };
   std::string parameters;
-  for (const parameter<B>& p : what_.net.parameters()) {
+  for (const parameter& p : what_.net.parameters()) {
     parameters += text(p.spec.name, ' ', p.spec.shape, "; ");
   }
   std::string names;
@@ -214,8 +204,7 @@ void fit_run<B>::begin_together(const dataset_view& train, const dataset_view* v
   require_same_settings(*ranks(), own);
 }
 
-template <backend B>
-void fit_run<B>::train(const dataset_view& train, const dataset_view* validation) {
+inline void fit_run::train(const dataset_view& train, const dataset_view* validation) {
   begin();
   try {
     if (!stopped()) {
@@ -234,8 +223,7 @@ void fit_run<B>::train(const dataset_view& train, const dataset_view* validation
   tell(event::train_end);
 }
 
-template <backend B>
-void fit_run<B>::begin() {
+inline void fit_run::begin() {
   if (!options_.resume) {
     training_state& now = at();
     now.position = 0;
@@ -274,14 +262,12 @@ void fit_run<B>::begin() {
   trainer_.running_ = &*sums_;
 }
 
-template <backend B>
-std::vector<metric> fit_run<B>::measured_metrics() const {
+inline std::vector<metric> fit_run::measured_metrics() const {
   return metrics_of_rows(result_.metrics, what_.net.plan().outputs, what_.loss.target_parts);
 }
 
 /// Throws `value_error` unless an incomplete epoch has the same samples and batches as before.
-template <backend B>
-void fit_run<B>::require_same_epoch(std::size_t samples) {
+inline void fit_run::require_same_epoch(std::size_t samples) {
   const training_state& begun = at();
   const auto cut = [](std::uint64_t all, std::uint64_t batch, bool shuffled) {
     return text(all, shuffled ? " shuffled" : "", " samples in batches of ", batch);
@@ -297,8 +283,7 @@ void fit_run<B>::require_same_epoch(std::size_t samples) {
                        "; the training state is damaged");
 }
 
-template <backend B>
-void fit_run<B>::require_same_metrics() {
+inline void fit_run::require_same_metrics() {
   const auto listed = [](const std::vector<std::string>& names) {
     std::string all;
     for (const std::string& name : names) {
@@ -312,8 +297,7 @@ void fit_run<B>::require_same_metrics() {
                        "; use the same metrics, or begin a new training without resume");
 }
 
-template <backend B>
-std::string fit_run<B>::setup() const {
+inline std::string fit_run::setup() const {
   std::string clipping;
   for (const gradient_transform& one : trainer_.options_.gradient_transforms) {
     clipping +=
@@ -326,8 +310,7 @@ std::string fit_run<B>::setup() const {
               samples_, " samples");
 }
 
-template <backend B>
-std::vector<std::string> fit_run<B>::metric_names() const {
+inline std::vector<std::string> fit_run::metric_names() const {
   std::vector<std::string> names;
   for (const metric& m : result_.metrics) {
     names.push_back(m.name);
@@ -335,9 +318,8 @@ std::vector<std::string> fit_run<B>::metric_names() const {
   return names;
 }
 
-template <backend B>
-void fit_run<B>::run_behind_frozen_layers(const dataset_view& train,
-                                          const dataset_view* validation) {
+inline void fit_run::run_behind_frozen_layers(const dataset_view& train,
+                                              const dataset_view* validation) {
   const auto start = clock::now();
   const frozen_output_options& how = options_.frozen_outputs;
   const auto worth_keeping = [&](const dataset_view& data) {
@@ -379,8 +361,7 @@ void fit_run<B>::run_behind_frozen_layers(const dataset_view& train,
   }
 }
 
-template <backend B>
-void fit_run<B>::run_epochs(const dataset_view& train, const dataset_view* validation) {
+inline void fit_run::run_epochs(const dataset_view& train, const dataset_view* validation) {
   std::vector<std::uint32_t> order(train.size());
   batch_loader loader(train, options_.batch_size, over().share());
   train_ = &train;
@@ -430,9 +411,8 @@ void fit_run<B>::run_epochs(const dataset_view& train, const dataset_view* valid
   }
 }
 
-template <backend B>
-void fit_run<B>::take_steps(batch_loader& loader, std::span<const std::uint32_t> order,
-                            model_part which, std::uint64_t epoch) {
+inline void fit_run::take_steps(batch_loader& loader, std::span<const std::uint32_t> order,
+                                model_part which, std::uint64_t epoch) {
   training_state& now = at();
   const auto start = clock::now();
   const double before = now.seconds;
@@ -447,14 +427,13 @@ void fit_run<B>::take_steps(batch_loader& loader, std::span<const std::uint32_t>
     now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
     tell(event::train_batch_end);
   }
-  if constexpr (compiling_backend<B>) {
+  if (what_.net.device().compiles_whole_graphs()) {
     (void)sums_->loss();  // waits for steps that still run
   }
   now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
 }
 
-template <backend B>
-void fit_run<B>::shuffle_for(std::uint64_t epoch, std::vector<std::uint32_t>& order) const {
+inline void fit_run::shuffle_for(std::uint64_t epoch, std::vector<std::uint32_t>& order) const {
   std::iota(order.begin(), order.end(), 0U);
   if (options_.shuffle) {
     shuffle(std::span(order), {.seed = trainer_.at_.seed,
@@ -465,8 +444,7 @@ void fit_run<B>::shuffle_for(std::uint64_t epoch, std::vector<std::uint32_t>& or
 
 /// Repeats the steps since the state `from`, up to the first step whose results are not finite.
 /// Returns a description of this step, and goes back to the state before it.
-template <backend B>
-std::string fit_run<B>::trace_not_finite(const training_state& from) {
+inline std::string fit_run::trace_not_finite(const training_state& from) {
   const training_state now = trainer_.state(what_.net);
   const auto go_back_to = [&](const training_state& to) {
     trainer_.restore(what_.net, to);
@@ -501,8 +479,7 @@ std::string fit_run<B>::trace_not_finite(const training_state& from) {
 
 /// Finds the first kernel of a step whose result is not finite, on the lowest rank with such a
 /// kernel.
-template <backend B>
-std::string fit_run<B>::first_not_finite(const batch& own) {
+inline std::string fit_run::first_not_finite(const batch& own) {
   std::string found;
   if (own.size > 0) {
     found = trainer_.first_not_finite(what_, part_for(*train_), own);
@@ -518,8 +495,7 @@ std::string fit_run<B>::first_not_finite(const batch& own) {
   return found.empty() ? "no kernel, when they run one by one" : found;
 }
 
-template <backend B>
-epoch_record fit_run<B>::record_so_far() {
+inline epoch_record fit_run::record_so_far() {
   const training_state& now = at();
   epoch_record record;
   record.epoch = now.history.size() + 1;
@@ -532,8 +508,7 @@ epoch_record fit_run<B>::record_so_far() {
   return record;
 }
 
-template <backend B>
-void fit_run<B>::tell(event which, const frozen_pass* pass) {
+inline void fit_run::tell(event which, const frozen_pass* pass) {
   result_.compilations = compiled() - before_;
   const auto loss = [&] { return sums_->loss(); };
   const auto state = [&] { return trainer_.state(what_.net); };

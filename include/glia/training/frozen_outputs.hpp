@@ -67,11 +67,9 @@ namespace detail {
 
 /// Computes the outputs of a model's frozen layers for all samples of a data set. Returns
 /// `std::nullopt` if Ctrl-C interrupts the computation.
-template <backend B>
 [[nodiscard]] std::optional<row_store> frozen_rows(
-    const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
-    const dataset_view& data, const std::string& what, const frozen_output_options& options,
-    std::ostream* out);
+    const model_core& net, const description_ref& described, const dataset_view& data,
+    const std::string& what, const frozen_output_options& options, std::ostream* out);
 
 }  // namespace detail
 
@@ -100,4 +98,6 @@ std::optional<frozen_outputs<D>> compute_frozen_outputs(const Model& net, const 
 
 }  // namespace glia
 
+#ifndef GLIA_COMPILED
 #include "glia/training/frozen_outputs_impl.hpp"
+#endif

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "glia/core/function_ref.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/training/agreement.hpp"
 #include "glia/training/callback.hpp"
 #include "glia/training/feed.hpp"
@@ -21,13 +22,10 @@ namespace glia::detail {
 
 /// Computes the outputs of the model's frozen layers for all samples. Calls `told` before the first
 /// batch and after each batch. Stops and returns `std::nullopt` if `told` returns false.
-template <backend B>
-std::optional<row_store> run_frozen_layers(const model_core<B>& net,
-                                           const description_ref<tracing_backend<B>>& described,
-                                           const dataset_view& data, const std::string& name,
-                                           const frozen_output_options& options,
-                                           function_ref<bool(const frozen_pass&)> told,
-                                           rank_group* ranks = nullptr) {
+GLIA_INLINE std::optional<row_store> run_frozen_layers(
+    const model_core& net, const description_ref& described, const dataset_view& data,
+    const std::string& name, const frozen_output_options& options,
+    function_ref<bool(const frozen_pass&)> told, rank_group* ranks = nullptr) {
   require<value_error>(options.batch_size > 0,
                        "fit: expected a batch size of at least 1 for the frozen layers");
   const std::size_t size = net.frontier()->output.size();
@@ -44,13 +42,13 @@ std::optional<row_store> run_frozen_layers(const model_core<B>& net,
       pass.samples_done += all.size() / size;
       return goes_on = told(pass);
     };
-    const auto keep_batch = [&](const batch& b, const typename B::tensor& y) {
+    const auto keep_batch = [&](const batch& b, const tensor& y) {
       rows.resize(b.size * size);
       first_to_host(net.device(), y, std::span<float>(rows));
       return keep(ranks == nullptr ? rows : gather_all(*ranks, rows));
     };
-    for_each_output<B>(net, described, model_part::frozen, data, options.batch_size, keep_batch,
-                       ranks);
+    for_each_output(net, described, model_part::frozen, data, options.batch_size, keep_batch,
+                    ranks);
     if (ranks != nullptr && goes_on && pass.samples_done < data.size()) {
       (void)keep(gather_all(*ranks, std::vector<float>()));  // other ranks have one more batch
     }
@@ -58,11 +56,11 @@ std::optional<row_store> run_frozen_layers(const model_core<B>& net,
   return goes_on ? std::optional(std::move(values)) : std::nullopt;
 }
 
-template <backend B>
-std::optional<row_store> frozen_rows(const model_core<B>& net,
-                                     const description_ref<tracing_backend<B>>& described,
-                                     const dataset_view& data, const std::string& what,
-                                     const frozen_output_options& options, std::ostream* out) {
+GLIA_INLINE std::optional<row_store> frozen_rows(const model_core& net,
+                                                 const description_ref& described,
+                                                 const dataset_view& data, const std::string& what,
+                                                 const frozen_output_options& options,
+                                                 std::ostream* out) {
   require<value_error>(net.frontier().has_value(),
                        "compute_frozen_outputs: the model does not begin with frozen layers, or "
                        "other layers use the samples, too");

@@ -12,13 +12,6 @@
 
 namespace glia {
 
-/// A backend whose tensors are in host memory.
-template <class B>
-concept host_memory_backend = placing_backend<B> && requires(const typename B::tensor& t) {
-  { t.data() } -> std::same_as<typename B::value_type*>;
-  { B::tensor::over(t.data(), tensor_spec{}) } -> std::same_as<typename B::tensor>;
-};
-
 /// The layout of the vector that is summed over the pieces of a batch. The vector contains the
 /// gradients, in the order in which the backward pass computes them, then the changed running
 /// statistics, then the sums of the loss and the metrics.
@@ -61,47 +54,43 @@ struct sum_layout {
 /// batch, and the parameters. Its outputs are the tensors of `layout`, then the model's outputs if
 /// a metric needs them. If `joined` is not null, batch normalization uses the samples of all its
 /// ranks.
-template <backend B>
 class gradient_program {
  public:
-  using tensor = typename B::tensor;
-
-  gradient_program(const B& device, const step_shapes& shapes, const parameter_list<B>& parameters,
-                   const step_rule<recorder>& rule, const std::optional<scoring>& scores,
-                   const std::optional<frozen_end>& frontier, rank_group* joined)
+  gradient_program(const glia::device& device, const step_shapes& shapes,
+                   const parameter_list& parameters, const step_rule& rule,
+                   const std::optional<scoring>& scores, const std::optional<frozen_end>& frontier,
+                   rank_group* joined)
       : program_(
             record(device, shapes, parameters, rule, scores, frontier, joined, layout_, mixes_)) {}
 
   [[nodiscard]] const sum_layout& layout() const { return layout_; }
   [[nodiscard]] bool mixes_samples() const { return mixes_; }
-  [[nodiscard]] const program<B>& calls() const { return program_; }
+  [[nodiscard]] const program& calls() const { return program_; }
 
  private:
-  [[nodiscard]] static program<B> record(const B& device, const step_shapes& shapes,
-                                         const parameter_list<B>& parameters,
-                                         const step_rule<recorder>& rule,
-                                         const std::optional<scoring>& scores,
-                                         const std::optional<frozen_end>& frontier,
-                                         rank_group* joined, sum_layout& layout, bool& mixes) {
-    using R = recorder;
-    const R rec(fused_kernel_set::of<B>());
-    tape<R> at(rec);
-    step_inputs<R> in = detail::batch_inputs(rec, shapes);
+  [[nodiscard]] static program record(const glia::device& device, const step_shapes& shapes,
+                                      const parameter_list& parameters, const step_rule& rule,
+                                      const std::optional<scoring>& scores,
+                                      const std::optional<frozen_end>& frontier, rank_group* joined,
+                                      sum_layout& layout, bool& mixes) {
+    const recorder rec(device.fused());
+    tape at(rec);
+    step_inputs in = detail::batch_inputs(rec, shapes);
     in.each = rec.input("each", real_of({}));
     const auto share = rec.input("share", real_of({}));
     if (joined != nullptr) {
       at.join_batch({joined, share});
     }
-    if (compiling_backend<B> || shapes.counted) {
+    if (device.compiles_whole_graphs() || shapes.counted) {
       in.present = detail::present_input(rec, shapes.inputs[0]);
     }
     const auto t = in.t;
     const auto present = in.present;
-    parameter_list<R> traced = as_inputs(rec, parameters);
-    const parameter_list<R> before = traced;
-    step_results<R> results;
+    parameter_list traced = as_inputs(rec, parameters);
+    const parameter_list before = traced;
+    step_results results;
     const auto gradients = take_gradients(at, in, traced, rule, results);
-    if constexpr (compiling_backend<B>) {
+    if (device.compiles_whole_graphs()) {
       mixes = passes::mixes_samples(rec.recorded());  // before the metrics, which may mix samples
     }
     for (std::size_t i = gradients.size(); i-- > 0;) {
@@ -111,7 +100,7 @@ class gradient_program {
       }
     }
     for (std::size_t i = 0; i < traced.size(); ++i) {
-      if (traced[i].value.id() != before[i].value.id()) {
+      if (traced[i].value.number() != before[i].value.number()) {
         rec.output(traced[i].spec.name,
                    rec.run(kernels::binary{binary_function::multiply}, traced[i].value, share));
         layout.add(traced[i].spec.shape, i);
@@ -128,28 +117,25 @@ class gradient_program {
 
   sum_layout layout_;
   bool mixes_ = false;
-  program<B> program_;
+  program program_;
 };
 
 /// A graph for the second half of a training step on several ranks, after the sum over the ranks:
 /// the optimizer's update. Its inputs are the optimizer's numbers for the step, the summed
 /// gradients, the parameters and the optimizer's state.
-template <backend B>
 class update_program {
  public:
-  using tensor = typename B::tensor;
-
-  update_program(const B& device, const sum_layout& layout, const parameter_list<B>& parameters,
-                 const slot_lists<B>& slots, const step_rule<recorder>& rule)
+  update_program(const glia::device& device, const sum_layout& layout,
+                 const parameter_list& parameters, const slot_lists& slots, const step_rule& rule)
       : program_(record(device, layout, parameters, slots, rule)) {}
 
-  void run(tensor numbers, std::span<tensor> gradients, parameter_list<B>& parameters,
-           slot_lists<B>& slots, std::vector<tensor*>& room, timeline* times) const {
+  void run(tensor numbers, std::span<tensor> gradients, parameter_list& parameters,
+           slot_lists& slots, std::vector<tensor*>& room, timeline* times) const {
     room.assign({&numbers});
     for (tensor& one : gradients) {
       room.push_back(&one);
     }
-    for (parameter<B>& p : parameters) {
+    for (parameter& p : parameters) {
       room.push_back(&p.value);
     }
     for (std::vector<tensor>& own : slots) {
@@ -161,32 +147,30 @@ class update_program {
   }
 
  private:
-  [[nodiscard]] static program<B> record(const B& device, const sum_layout& layout,
-                                         const parameter_list<B>& parameters,
-                                         const slot_lists<B>& slots,
-                                         const step_rule<recorder>& rule) {
-    using R = recorder;
-    const R rec(fused_kernel_set::of<B>());
+  [[nodiscard]] static program record(const glia::device& device, const sum_layout& layout,
+                                      const parameter_list& parameters, const slot_lists& slots,
+                                      const step_rule& rule) {
+    const recorder rec(device.fused());
     const auto numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}));
-    std::vector<typename R::tensor> gradients(parameters.size());
+    std::vector<tensor> gradients(parameters.size());
     for (const sum_layout::segment& one : layout.segments) {
       if (one.gradient) {
         gradients[*one.parameter] =
             rec.input(text(parameters[*one.parameter].spec.name, ".gradient"), real_of(one.what));
       }
     }
-    parameter_list<R> traced = as_inputs(rec, parameters);
-    slot_lists<R> kept = detail::slot_inputs(rec, parameters, slots);
-    const parameter_list<R> before = traced;
-    const slot_lists<R> kept_before = kept;
+    parameter_list traced = as_inputs(rec, parameters);
+    slot_lists kept = detail::slot_inputs(rec, parameters, slots);
+    const parameter_list before = traced;
+    const slot_lists kept_before = kept;
     update_parameters(rec, std::move(gradients), traced, kept, rule, numbers);
     detail::set_next(rec, before, traced, kept_before, kept);
     graph g = rec.recorded();
     prune(g);
-    return program<B>(std::move(g), device);
+    return program(std::move(g), device);
   }
 
-  program<B> program_;
+  program program_;
 };
 
 }  // namespace glia

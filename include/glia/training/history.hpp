@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "glia/graph/compilations.hpp"
+#include "glia/backends/compilations.hpp"
 #include "glia/training/metrics.hpp"
 #include "glia/training/scores.hpp"
 
@@ -32,7 +32,7 @@ struct history {
   /// The results of each epoch. If the training ended within an epoch, the last record has the
   /// results of the steps up to there, and no validation.
   std::vector<epoch_record> epochs;
-  /// Graphs compiled during the training, on backends that compile graphs.
+  /// Graphs compiled during the training, on devices that compile graphs as a whole.
   glia::compilations compilations;
   /// Seconds spent on the outputs of frozen layers before the first epoch.
   double frozen_seconds = 0;

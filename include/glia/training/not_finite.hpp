@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
+#include "glia/backends/numbers_of.hpp"
 #include "glia/core/named_tensor.hpp"
 #include "glia/graph/graph.hpp"
 
@@ -28,14 +28,11 @@ template <std::floating_point T>
   return std::all_of(all.begin(), all.end(), [](const named_tensor& t) { return all_finite(t); });
 }
 /// Whether all numbers are finite.
-template <backend B>
-[[nodiscard]] bool all_finite(const B& device, const typename B::tensor& t) {
+[[nodiscard]] inline bool all_finite(const glia::device& device, const tensor& t) {
   if (t.type() != element::real) {
     return true;
   }
-  std::vector<typename B::value_type> values(t.shape().size());
-  device.to_host(t, std::span(values));
-  return all_finite(values);
+  return std::visit([](const auto& values) { return all_finite(values); }, numbers_of(device, t));
 }
 
 /// Describes a kernel of a training step, such as "dense_1, backward (product)".

@@ -20,7 +20,7 @@ namespace glia {
 ///
 ///     glia::optimizer_state adam{net, glia::adam{}};
 ///     ...
-///     glia::tape<B> tape(net.device());
+///     glia::tape tape(net.device());
 ///     std::vector<glia::gradient_slot> slots;
 ///     const auto y = net.forward(tape.constant(x), slots, glia::run_mode::training, key);
 ///     tape.backward(loss(y));
@@ -28,12 +28,9 @@ namespace glia {
 ///
 /// The model must outlive this object; otherwise its functions throw `value_error`. Only one thread
 /// at a time can use it. An update waits for threads that predict with the model.
-template <class Model, optimizer<typename Model::backend_type> Optimizer>
+template <class Model, optimizer Optimizer>
 class optimizer_state {
  public:
-  using B = typename Model::backend_type;
-  using tensor = typename B::tensor;
-
   /// `transforms` are applied to the gradients before each update, such as
   /// {clip_by_global_norm(1.0)}.
   optimizer_state(Model& net, Optimizer rule, std::vector<gradient_transform> transforms = {})
@@ -41,7 +38,7 @@ class optimizer_state {
         rule_(std::move(rule)),
         transforms_(std::move(transforms)),
         gradients_(net.parameters().size()) {
-    for (const parameter<B>& p : net.parameters()) {
+    for (const parameter& p : net.parameters()) {
       std::vector<tensor>& own = slots_.emplace_back();
       for (std::size_t i = 0; p.spec.trainable && i < rule_.state_count(); ++i) {
         own.push_back(net.device().run(kernels::full{p.spec.shape, rule_.initial_state()}));
@@ -53,14 +50,14 @@ class optimizer_state {
   /// It can be called several times before an update, for several batches, tapes or forward passes.
   ///
   /// Throws `value_error`, and adds nothing, if the slots belong to another model or tape.
-  void add(tape<B>& on, std::span<const gradient_slot> slots) {
+  void add(tape& on, std::span<const gradient_slot> slots) {
     require<value_error>(slots.size() == gradients_.size(), "optimizer_state: expected ",
                          gradients_.size(), " slots, one for each parameter, got ", slots.size(),
                          "; pass the slots that model::forward filled");
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const tensor none{};
       const tensor& more = slots[i] ? on.gradient(slots[i]) : none;
-      const parameter<B>& p = net_->parameters()[i];
+      const parameter& p = net_->parameters()[i];
       require<value_error>(!more || more.shape() == p.spec.shape, "optimizer_state: parameter '",
                            p.spec.name, "' has the shape ", p.spec.shape,
                            ", but the gradient in its slot has the shape ", more.shape(),
@@ -90,7 +87,7 @@ class optimizer_state {
                     [](const tensor& g) -> bool { return !!g; }),
         "optimizer_state: no parameter has a gradient; before each update, call tape.backward with "
         "a result that depends on the parameters, and add the gradients");
-    const B& device = net_->device();
+    const glia::device& device = net_->device();
     if (factor != 1) {
       const tensor scale = device.run(kernels::full{{}, factor});
       for (tensor& g : gradients_) {
@@ -111,7 +108,7 @@ class optimizer_state {
     ++step_;
   }
   /// Adds the gradients of a tape and updates the parameters.
-  void update(tape<B>& on, std::span<const gradient_slot> slots) {
+  void update(tape& on, std::span<const gradient_slot> slots) {
     add(on, slots);
     update();
   }

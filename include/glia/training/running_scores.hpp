@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "glia/backends/backend.hpp"
+#include "glia/backends/program.hpp"
 #include "glia/data/dataset.hpp"
-#include "glia/graph/program.hpp"
 #include "glia/kernels/classification.hpp"
 #include "glia/kernels/elementwise.hpp"
 #include "glia/losses/targets.hpp"
@@ -42,83 +42,11 @@ struct scoring {
 
 namespace detail {
 
-/// Returns the mean of each sample's numbers in `found` (N, ...) over the rows whose class is not
-/// -1. The numbers of other rows must be 0. The result has the shape (N).
-template <backend B>
-[[nodiscard]] typename B::tensor shares_of_counting(const B& device,
-                                                    const typename B::tensor& found,
-                                                    const typename B::tensor& classes) {
-  const std::size_t samples = classes.shape()[0];
-  const shape rows{samples, sample_of(classes.shape()).size()};
-  const auto counting = device.run(kernels::reshape{rows}, which_count(device, classes));
-  const auto shares = device.run(
-      kernels::binary{binary_function::divide},
-      device.run(kernels::sum_to{{samples, 1}}, device.run(kernels::reshape{rows}, found)),
-      count_of_ones(device, counting));
-  return device.run(kernels::reshape{{samples}}, shares);
-}
-
-/// Returns the hits (N) of a metric that counts classes: 1 if a sample's class is among the k
-/// highest outputs, otherwise 0. For outputs (N, ..., K) with a class for each row, a hit is the
-/// fraction of a sample's rows. A single output above `border` predicts class 1. Throws
-/// `shape_error` or `value_error` if the metric does not fit the outputs.
-template <backend B>
-[[nodiscard]] typename B::tensor hits(const B& device, const metric& m, const typename B::tensor& y,
-                                      const targets<B>& t, double border) {
-  const bool rows = t.values && are_classes_of_rows(t.values.shape(), y.shape());
-  require<shape_error>(y.shape().rank() == 2 || rows, m.name,
-                       ": expected outputs (N, K), or (N, ..., K) with a class for each row, got "
-                       "outputs of shape ",
-                       y.shape());
-  const std::size_t outputs = y.shape().back();
-  require<value_error>(m.k > 0 && m.k <= outputs, m.name, ": expected k from 1 to the model's ",
-                       outputs, " outputs, got ", m.k);
-  if (outputs == 1) {
-    // Targets can also be the values 0 and 1, probabilities, or -1 and 1.
-    const auto truth = t.values ? device.run(kernels::binary{binary_function::greater}, t.values,
-                                             device.run(kernels::full{{}, 0.5}))
-                                : device.run(kernels::one_hot{1, 0, 1}, t.labels);
-    const auto guess = device.run(kernels::binary{binary_function::greater}, y,
-                                  device.run(kernels::full{{}, border}));
-    const auto right = device.run(kernels::binary{binary_function::equal}, guess, truth);
-    // NaN is never correct.
-    const auto number = device.run(kernels::binary{binary_function::equal}, y, y);
-    return device.run(kernels::reshape{{y.shape()[0]}},
-                      device.run(kernels::binary{binary_function::multiply}, right, number));
-  }
-  if (rows) {
-    const auto classes = device.run(kernels::to_index{}, t.values);
-    const auto one_each = device.run(kernels::reshape{{classes.shape().size()}}, classes);
-    const auto found = device.run(kernels::in_top_k{m.k}, y, one_each);
-    return shares_of_counting(device, device.run(kernels::reshape{classes.shape()}, found),
-                              t.values);
-  }
-  return device.run(kernels::in_top_k{m.k}, y,
-                    t.values ? device.run(kernels::argmax{}, t.values) : t.labels);
-}
-
 /// Returns the sum of the losses (N) over a batch, and the sum of the hits of each metric that
 /// counts classes. With a mask `present` (N), the sums are over the samples with mask 1.
-template <backend B>
-[[nodiscard]] std::vector<typename B::tensor> sums_of(const B& device,
-                                                      const typename B::tensor& losses,
-                                                      const typename B::tensor& y,
-                                                      const targets<B>& t, const scoring& how,
-                                                      const typename B::tensor& present = {}) {
-  const auto sum = [&](const typename B::tensor& of_each) {
-    return device.run(kernels::sum_to{{}},
-                      present
-                          ? device.run(kernels::binary{binary_function::multiply}, of_each, present)
-                          : of_each);
-  };
-  std::vector<typename B::tensor> sums{sum(losses)};
-  for (const metric& m : how.metrics) {
-    if (m.counts_classes()) {
-      sums.push_back(sum(hits(device, m, y, t, how.border)));
-    }
-  }
-  return sums;
-}
+[[nodiscard]] std::vector<tensor> sums_of(const glia::device& device, const tensor& losses,
+                                          const tensor& y, const targets& t, const scoring& how,
+                                          const tensor& present = {});
 
 }  // namespace detail
 
@@ -126,12 +54,11 @@ template <backend B>
 /// classes, over one batch. The host adds the results of all batches, and computes the other
 /// metrics, in double precision. Results are copied to the host when they are needed, and after
 /// every few batches.
-template <backend B>
 class running_scores {
  public:
   /// A single output above `border` predicts class 1. Throws `value_error` if a metric has neither
   /// `update_state` nor `k`, if its `state_size` is 0, or if it has `per_sample` without `result`.
-  running_scores(B device, std::vector<metric> metrics, double border = 0);
+  running_scores(glia::device device, std::vector<metric> metrics, double border = 0);
 
   /// Discards everything added so far.
   void reset();
@@ -140,14 +67,13 @@ class running_scores {
 
   /// Adds the losses (N) and outputs `y` of a batch. Throws an error if a metric does not fit the
   /// outputs. Use this function only if no metric needs outputs and no sample can be ignored.
-  void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t) {
+  void add(const tensor& losses, const tensor& y, const targets& t) {
     add_sums(y.shape()[0], detail::sums_of(device_, losses, y, t, how_));
   }
   /// Adds the losses (N) and outputs `y` of a batch, for all metrics. Ignored samples are skipped.
-  void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t,
-           const batch& b);
+  void add(const tensor& losses, const tensor& y, const targets& t, const batch& b);
   /// Adds the result tensors of a batch; see scoring::results.
-  void add_results(std::span<const typename B::tensor> results, const batch& b);
+  void add_results(std::span<const tensor> results, const batch& b);
 
   /// Adds the result sums of `count` samples. They are already on the host.
   void add_read(std::size_t count, std::span<const double> sums);
@@ -174,10 +100,12 @@ class running_scores {
 
  private:
   // On a device that runs compiled graphs, an epoch should not wait for results.
-  static constexpr std::size_t batches_at_a_time = compiling_backend<B> ? 4096 : 4;
+  [[nodiscard]] std::size_t batches_at_a_time() const {
+    return device_.compiles_whole_graphs() ? 4096 : 4;
+  }
 
-  void add_sums(std::size_t count, std::span<const typename B::tensor> sums);
-  void add_outputs(const typename B::tensor& y, const batch& b);
+  void add_sums(std::size_t count, std::span<const tensor> sums);
+  void add_outputs(const tensor& y, const batch& b);
   void make_room();
   void read_pending() const;
   [[nodiscard]] double mean(std::size_t i) const {
@@ -185,12 +113,12 @@ class running_scores {
   }
   [[nodiscard]] double sum(std::size_t i) const;
 
-  B device_;
+  glia::device device_;
   scoring how_;
   // `sums_` contains the sums of the loss and of the metrics that count classes. `pending_`
   // contains the same sums for each batch that is not yet added to `sums_`.
   mutable std::vector<double> sums_;
-  mutable std::vector<typename B::tensor> pending_;
+  mutable std::vector<tensor> pending_;
   mutable std::vector<double> read_;      // the numbers of `pending_` on the host
   std::vector<std::vector<double>> own_;  // state of metrics that need outputs; else empty
   std::vector<float> outputs_;            // outputs of a batch
@@ -199,4 +127,6 @@ class running_scores {
 
 }  // namespace glia
 
+#ifndef GLIA_COMPILED
 #include "glia/training/running_scores_impl.hpp"
+#endif

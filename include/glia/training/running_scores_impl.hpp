@@ -6,13 +6,88 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/training/feed.hpp"
 #include "glia/training/running_scores.hpp"
 
 namespace glia {
 
-template <backend B>
-running_scores<B>::running_scores(B device, std::vector<metric> metrics, double border)
+namespace detail {
+
+/// Returns the mean of each sample's numbers in `found` (N, ...) over the rows whose class is not
+/// -1. The numbers of other rows must be 0. The result has the shape (N).
+[[nodiscard]] inline tensor shares_of_counting(const glia::device& device, const tensor& found,
+                                               const tensor& classes) {
+  const std::size_t samples = classes.shape()[0];
+  const shape rows{samples, sample_of(classes.shape()).size()};
+  const auto counting = device.run(kernels::reshape{rows}, which_count(device, classes));
+  const auto shares = device.run(
+      kernels::binary{binary_function::divide},
+      device.run(kernels::sum_to{{samples, 1}}, device.run(kernels::reshape{rows}, found)),
+      count_of_ones(device, counting));
+  return device.run(kernels::reshape{{samples}}, shares);
+}
+
+/// Returns the hits (N) of a metric that counts classes: 1 if a sample's class is among the k
+/// highest outputs, otherwise 0. For outputs (N, ..., K) with a class for each row, a hit is the
+/// fraction of a sample's rows. A single output above `border` predicts class 1. Throws
+/// `shape_error` or `value_error` if the metric does not fit the outputs.
+[[nodiscard]] inline tensor hits(const glia::device& device, const metric& m, const tensor& y,
+                                 const targets& t, double border) {
+  const bool rows = t.values && are_classes_of_rows(t.values.shape(), y.shape());
+  require<shape_error>(y.shape().rank() == 2 || rows, m.name,
+                       ": expected outputs (N, K), or (N, ..., K) with a class for each row, got "
+                       "outputs of shape ",
+                       y.shape());
+  const std::size_t outputs = y.shape().back();
+  require<value_error>(m.k > 0 && m.k <= outputs, m.name, ": expected k from 1 to the model's ",
+                       outputs, " outputs, got ", m.k);
+  if (outputs == 1) {
+    // Targets can also be the values 0 and 1, probabilities, or -1 and 1.
+    const auto truth = t.values ? device.run(kernels::binary{binary_function::greater}, t.values,
+                                             device.run(kernels::full{{}, 0.5}))
+                                : device.run(kernels::one_hot{1, 0, 1}, t.labels);
+    const auto guess = device.run(kernels::binary{binary_function::greater}, y,
+                                  device.run(kernels::full{{}, border}));
+    const auto right = device.run(kernels::binary{binary_function::equal}, guess, truth);
+    // NaN is never correct.
+    const auto number = device.run(kernels::binary{binary_function::equal}, y, y);
+    return device.run(kernels::reshape{{y.shape()[0]}},
+                      device.run(kernels::binary{binary_function::multiply}, right, number));
+  }
+  if (rows) {
+    const auto classes = device.run(kernels::to_index{}, t.values);
+    const auto one_each = device.run(kernels::reshape{{classes.shape().size()}}, classes);
+    const auto found = device.run(kernels::in_top_k{m.k}, y, one_each);
+    return shares_of_counting(device, device.run(kernels::reshape{classes.shape()}, found),
+                              t.values);
+  }
+  return device.run(kernels::in_top_k{m.k}, y,
+                    t.values ? device.run(kernels::argmax{}, t.values) : t.labels);
+}
+
+GLIA_INLINE std::vector<tensor> sums_of(const glia::device& device, const tensor& losses,
+                                        const tensor& y, const targets& t, const scoring& how,
+                                        const tensor& present) {
+  const auto sum = [&](const tensor& of_each) {
+    return device.run(kernels::sum_to{{}},
+                      present
+                          ? device.run(kernels::binary{binary_function::multiply}, of_each, present)
+                          : of_each);
+  };
+  std::vector<tensor> sums{sum(losses)};
+  for (const metric& m : how.metrics) {
+    if (m.counts_classes()) {
+      sums.push_back(sum(hits(device, m, y, t, how.border)));
+    }
+  }
+  return sums;
+}
+
+}  // namespace detail
+
+GLIA_INLINE running_scores::running_scores(glia::device device, std::vector<metric> metrics,
+                                           double border)
     : device_(std::move(device)), how_{std::move(metrics), border} {
   for (const metric& m : how_.metrics) {
     require<value_error>(
@@ -26,14 +101,13 @@ running_scores<B>::running_scores(B device, std::vector<metric> metrics, double 
                          "metric from the numbers of all samples");
   }
   reset();
-  if constexpr (!compiling_backend<B>) {
-    pending_.reserve(batches_at_a_time * sums_.size());
-    read_.reserve(batches_at_a_time * sums_.size());
+  if (!device_.compiles_whole_graphs()) {
+    pending_.reserve(batches_at_a_time() * sums_.size());
+    read_.reserve(batches_at_a_time() * sums_.size());
   }
 }
 
-template <backend B>
-void running_scores<B>::reset() {
+GLIA_INLINE void running_scores::reset() {
   count_ = 0;
   pending_.clear();
   own_.clear();
@@ -43,42 +117,37 @@ void running_scores<B>::reset() {
   sums_.assign(how_.sums(), 0);
 }
 
-template <backend B>
-void running_scores<B>::add_sums(std::size_t count, std::span<const typename B::tensor> sums) {
+GLIA_INLINE void running_scores::add_sums(std::size_t count, std::span<const tensor> sums) {
   make_room();
   count_ += count;
   pending_.insert(pending_.end(), sums.begin(), sums.end());
 }
 
-template <backend B>
-void running_scores<B>::add(const typename B::tensor& losses, const typename B::tensor& y,
-                            const targets<B>& t, const batch& b) {
-  const typename B::tensor present =
-      how_.counted.all() ? typename B::tensor{} : present_rows(device_, how_.counted, b, b.size);
+GLIA_INLINE void running_scores::add(const tensor& losses, const tensor& y, const targets& t,
+                                     const batch& b) {
+  const tensor present =
+      how_.counted.all() ? tensor{} : present_rows(device_, how_.counted, b, b.size);
   add_sums(count_of(how_.counted, b), detail::sums_of(device_, losses, y, t, how_, present));
   if (how_.needs_outputs()) {
     add_outputs(y, b);
   }
 }
 
-template <backend B>
-void running_scores<B>::add_results(std::span<const typename B::tensor> results, const batch& b) {
+GLIA_INLINE void running_scores::add_results(std::span<const tensor> results, const batch& b) {
   add_sums(count_of(how_.counted, b), results.first(sums_.size()));
   if (results.size() > sums_.size()) {
     add_outputs(results.back(), b);
   }
 }
 
-template <backend B>
-void running_scores<B>::add_outputs(const typename B::tensor& y, const batch& b) {
+GLIA_INLINE void running_scores::add_outputs(const tensor& y, const batch& b) {
   outputs_.resize(y.shape().size());
   device_.to_host(y, std::span(outputs_));
   const std::size_t each = b.size == 0 ? 0 : outputs_.size() / y.shape()[0];
   add_outputs(std::span<const float>(outputs_).first(b.size * each), b);
 }
 
-template <backend B>
-void running_scores<B>::add_read(std::size_t count, std::span<const double> sums) {
+GLIA_INLINE void running_scores::add_read(std::size_t count, std::span<const double> sums) {
   read_pending();
   count_ += count;
   for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -86,8 +155,7 @@ void running_scores<B>::add_read(std::size_t count, std::span<const double> sums
   }
 }
 
-template <backend B>
-void running_scores<B>::add_outputs(std::span<const float> all, const batch& b) {
+GLIA_INLINE void running_scores::add_outputs(std::span<const float> all, const batch& b) {
   const std::size_t outputs = b.size == 0 ? 0 : all.size() / b.size;
   for (std::size_t n = 0; n < b.size; ++n) {
     const std::span<const float> values = b.target_of(n);
@@ -111,8 +179,7 @@ void running_scores<B>::add_outputs(std::span<const float> all, const batch& b) 
   }
 }
 
-template <backend B>
-scores running_scores<B>::means() const {
+GLIA_INLINE scores running_scores::means() const {
   scores result;
   result.loss = loss();
   std::size_t counted = 0;
@@ -128,8 +195,7 @@ scores running_scores<B>::means() const {
   return result;
 }
 
-template <backend B>
-std::vector<double> running_scores<B>::sums_so_far() const {
+GLIA_INLINE std::vector<double> running_scores::sums_so_far() const {
   std::vector<double> result{static_cast<double>(count_)};
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     result.push_back(sum(i));
@@ -140,8 +206,7 @@ std::vector<double> running_scores<B>::sums_so_far() const {
   return result;
 }
 
-template <backend B>
-void running_scores<B>::go_on_from(std::span<const double> numbers) {
+GLIA_INLINE void running_scores::go_on_from(std::span<const double> numbers) {
   const double samples = numbers.empty() ? 0 : numbers[0];
   double expected = 1 + static_cast<double>(sums_.size());
   for (const metric& m : how_.metrics) {
@@ -175,17 +240,15 @@ void running_scores<B>::go_on_from(std::span<const double> numbers) {
   }
 }
 
-template <backend B>
-void running_scores<B>::make_room() {
-  if (pending_.size() == batches_at_a_time * sums_.size()) {
+GLIA_INLINE void running_scores::make_room() {
+  if (pending_.size() == batches_at_a_time() * sums_.size()) {
     read_pending();
   }
 }
 
-template <backend B>
-void running_scores<B>::read_pending() const {
+GLIA_INLINE void running_scores::read_pending() const {
   read_.resize(pending_.size());
-  numbers_to_host(device_, std::span<const typename B::tensor>(pending_), std::span(read_));
+  device_.numbers_to_host(pending_, read_);
   for (std::size_t i = 0; i < read_.size(); ++i) {
     sums_[i % sums_.size()] += read_[i];
   }
@@ -193,8 +256,7 @@ void running_scores<B>::read_pending() const {
 }
 
 /// The sum over all batches; index 0 is the loss.
-template <backend B>
-double running_scores<B>::sum(std::size_t i) const {
+GLIA_INLINE double running_scores::sum(std::size_t i) const {
   read_pending();
   return sums_[i];
 }

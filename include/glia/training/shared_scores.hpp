@@ -40,9 +40,8 @@ template <class T>
 
 /// Collects the outputs for a batch from all ranks, and adds them to the metrics that need outputs,
 /// in the order of the samples.
-template <backend B>
-void add_outputs_of_all(rank_group& ranks, const batch& own, const std::vector<float>& outputs,
-                        running_scores<B>& sums) {
+inline void add_outputs_of_all(rank_group& ranks, const batch& own,
+                               const std::vector<float>& outputs, running_scores& sums) {
   batch whole;
   whole.size = own.whole_size();
   whole.labels = gather_all(ranks, own.labels);
@@ -53,13 +52,10 @@ void add_outputs_of_all(rank_group& ranks, const batch& own, const std::vector<f
 
 /// Sums the scores of batches that the ranks take in turn. All ranks add the scores in the order of
 /// the batches, so that the result is the same, bit for bit, for every number of ranks.
-template <backend B>
 class shared_scores {
  public:
-  using tensor = typename B::tensor;
-
   /// `ranks` can be null; then all batches belong to this process.
-  shared_scores(rank_group* ranks, const B& device, running_scores<B>& into)
+  shared_scores(rank_group* ranks, const glia::device& device, running_scores& into)
       : ranks_(ranks), device_(&device), into_(&into) {}
 
   /// Adds the results of a batch; see scoring::results.
@@ -133,8 +129,8 @@ class shared_scores {
   }
 
   rank_group* ranks_;
-  const B* device_;
-  running_scores<B>* into_;
+  const glia::device* device_;
+  running_scores* into_;
   // The values of all batches of this rank, concatenated:
   std::vector<std::size_t> sizes_;
   std::vector<std::size_t> counts_;  // numbers of samples that are not ignored

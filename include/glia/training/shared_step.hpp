@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/backends/host_backend.hpp"
 #include "glia/distributed/batch_sum.hpp"
 #include "glia/distributed/distribution.hpp"
 #include "glia/graph/timeline.hpp"
@@ -43,79 +44,107 @@ namespace glia {
 
 /// The sum of a vector over the pieces of a batch. The pieces are on several ranks. Contains the
 /// memory and the thread for the sum.
-template <backend B>
 class shared_sum {
  public:
-  using T = typename B::value_type;
-  using tensor = typename B::tensor;
-
-  shared_sum(const distribution& over, rank_group& ranks, sum_layout what)
-      : layout_(std::move(what)),
-        sum_(ranks, layout_.size(),
-             {.pieces = over.pieces(),
-              .bucket_bytes = over.options.bucket_bytes,
-              .rounded = over.options.bfloat16_gradients ? layout_.gradients() : 0,
-              .overlap = over.options.overlap,
-              .share_memory = over.options.share_memory}) {}
+  explicit shared_sum(sum_layout what) : layout_(std::move(what)) {}
+  shared_sum(const shared_sum&) = delete;
+  shared_sum& operator=(const shared_sum&) = delete;
+  virtual ~shared_sum() = default;
 
   [[nodiscard]] const sum_layout& layout() const { return layout_; }
-  [[nodiscard]] const batch_sum_record& record() const { return sum_.record(); }
-  void begin() { sum_.begin(); }
-  void finish() { sum_.finish(); }
+  [[nodiscard]] virtual const batch_sum_record& record() const = 0;
+  virtual void begin() = 0;
+  virtual void finish() = 0;
 
-  /// The tensors to which the backward pass of a piece writes its results, on backends whose
-  /// tensors are in host memory.
-  [[nodiscard]] std::vector<tensor> places_for(std::size_t piece) const {
-    std::vector<tensor> places;
-    for (const sum_layout::segment& one : layout_.segments) {
-      places.push_back(tensor::over(sum_.memory_for(piece) + one.first, real_of(one.what)));
-    }
-    return places;
-  }
+  /// The tensors to which the backward pass of a piece writes its results, on devices in host
+  /// memory.
+  [[nodiscard]] virtual std::vector<tensor> places_for(std::size_t piece) const = 0;
   /// Adds a segment of a piece. The segment is already in the memory of the sum.
-  void add(std::size_t piece, std::size_t segment) {
-    sum_.add(piece, layout_.segments[segment].first, layout_.segments[segment].end());
-  }
+  virtual void add(std::size_t piece, std::size_t segment) = 0;
   /// Copies a segment of a piece from the device and adds it.
-  void add(const B& device, std::size_t piece, std::size_t segment, const tensor& from) {
-    const sum_layout::segment& one = layout_.segments[segment];
-    T* const to = sum_.memory_for(piece) + one.first;
-    device.to_host(from, std::span(to, one.what.size()));
-    add(piece, segment);
-  }
+  virtual void add(const device& from, std::size_t piece, std::size_t segment,
+                   const tensor& values) = 0;
   /// Adds zeros for a piece without samples.
-  void add_nothing(std::size_t piece) {
-    std::fill_n(sum_.memory_for(piece), layout_.size(), T(0));
-    sum_.add(piece, 0, layout_.size());
-  }
+  virtual void add_nothing(std::size_t piece) = 0;
 
-  /// The sum of a segment, on the host.
-  [[nodiscard]] std::span<const T> values(const sum_layout::segment& one) const {
-    return {sum_.sum() + one.first, one.what.size()};
-  }
-  /// The sum of a segment, on the device.
-  [[nodiscard]] tensor on(const B& device, const sum_layout::segment& one) const {
-    if constexpr (host_memory_backend<B>) {
-      return tensor::over(sum_.sum() + one.first, real_of(one.what));
-    } else {
-      return device.from_host(values(one), one.what);
-    }
-  }
+  /// The sum of a segment of one number.
+  [[nodiscard]] virtual double number(const sum_layout::segment& one) const = 0;
+  /// The sum of a segment, copied to the device.
+  [[nodiscard]] virtual tensor copied_to(const device& to,
+                                         const sum_layout::segment& one) const = 0;
+  /// The sum of a segment, on the device. On devices in host memory it is not copied.
+  [[nodiscard]] virtual tensor on(const device& to, const sum_layout::segment& one) const = 0;
 
  private:
   sum_layout layout_;
+};
+
+/// Returns the backend of a device in host memory, or null for other devices.
+[[nodiscard]] inline const host_memory_backend* host_memory_of(const device& of) {
+  return dynamic_cast<const host_memory_backend*>(&of.implementation());
+}
+
+/// A sum of numbers of type T.
+template <class T>
+class shared_sum_of final : public shared_sum {
+ public:
+  shared_sum_of(const distribution& over, rank_group& ranks, const sum_layout& what)
+      : shared_sum(what),
+        sum_(ranks, layout().size(),
+             {.pieces = over.pieces(),
+              .bucket_bytes = over.options.bucket_bytes,
+              .rounded = over.options.bfloat16_gradients ? layout().gradients() : 0,
+              .overlap = over.options.overlap,
+              .share_memory = over.options.share_memory}) {}
+
+  [[nodiscard]] const batch_sum_record& record() const override { return sum_.record(); }
+  void begin() override { sum_.begin(); }
+  void finish() override { sum_.finish(); }
+
+  [[nodiscard]] std::vector<tensor> places_for(std::size_t piece) const override {
+    std::vector<tensor> places;
+    for (const sum_layout::segment& one : layout().segments) {
+      places.push_back(
+          tensor::over(sum_.memory_for(piece) + one.first, real_of(one.what), sizeof(T)));
+    }
+    return places;
+  }
+  void add(std::size_t piece, std::size_t segment) override {
+    const sum_layout::segment& one = layout().segments[segment];
+    sum_.add(piece, one.first, one.end());
+  }
+  void add(const device& from, std::size_t piece, std::size_t segment,
+           const tensor& values) override {
+    const sum_layout::segment& one = layout().segments[segment];
+    from.to_host(values, std::span(sum_.memory_for(piece) + one.first, one.what.size()));
+    add(piece, segment);
+  }
+  void add_nothing(std::size_t piece) override {
+    std::fill_n(sum_.memory_for(piece), layout().size(), T(0));
+    sum_.add(piece, 0, layout().size());
+  }
+
+  [[nodiscard]] double number(const sum_layout::segment& one) const override {
+    return static_cast<double>(sum_.sum()[one.first]);
+  }
+  [[nodiscard]] tensor copied_to(const device& to, const sum_layout::segment& one) const override {
+    return to.from_host(std::span<const T>(sum_.sum() + one.first, one.what.size()), one.what);
+  }
+  [[nodiscard]] tensor on(const device& to, const sum_layout::segment& one) const override {
+    return host_memory_of(to) == nullptr
+               ? copied_to(to, one)
+               : tensor::over(sum_.sum() + one.first, real_of(one.what), sizeof(T));
+  }
+
+ private:
   batch_sum<T> sum_;
 };
 
 /// Takes training steps on several ranks together. Each rank computes the gradients of its pieces
 /// of a batch. The sum of a gradient over the ranks begins while other gradients are still
 /// computed. Then all ranks make the same update.
-template <backend B>
 class shared_step {
  public:
-  using X = tracing_backend<B>;
-  using tensor = typename B::tensor;
-
   explicit shared_step(distribution over) : over_(std::move(over)) {
     require<value_error>(!over_.options.reproducible || !over_.options.bfloat16_gradients,
                          "distributed: reproducible and bfloat16_gradients cannot both be set, "
@@ -142,11 +171,11 @@ class shared_step {
 
   /// The arguments of a training step.
   struct step {
-    const B& device;
+    const glia::device& device;
     model_part which;
-    parameter_list<B>& parameters;
-    slot_lists<B>& slots;  ///< State of the optimizer.
-    const step_rule<X>& rule;
+    parameter_list& parameters;
+    slot_lists& slots;  ///< State of the optimizer.
+    const step_rule& rule;
     const shape& sample;  ///< Shape of the model's samples.
     const shape& output;  ///< Shape of the model's outputs for a sample.
     bool depth_first;
@@ -182,11 +211,11 @@ class shared_step {
     }
     const index_range pieces = over_.share().pieces;
     outputs_.clear();
-    shared_sum<B>* sum = nullptr;
+    shared_sum* sum = nullptr;
     for (std::size_t piece = pieces.first; piece < pieces.end; ++piece) {
       const auto [first, end] = part_of(whole, piece, over_.pieces());
       if (first == end) {
-        sum = &begin_sum(layout_of(at, own, scores), sum);
+        sum = &begin_sum(at.device, layout_of(at, own, scores), sum);
         sum->add_nothing(piece);
         continue;
       }
@@ -204,11 +233,11 @@ class shared_step {
   }
 
   /// Adds the loss and the metrics of the last step to `sums`, for the samples of all ranks.
-  void add_scores(const batch& own, running_scores<B>& sums) const {
+  void add_scores(const batch& own, running_scores& sums) const {
     std::vector<double> of_batch;
     for (const sum_layout::segment& one : taken_->layout().segments) {
       if (!one.parameter) {
-        of_batch.push_back(static_cast<double>(taken_->values(one)[0]));
+        of_batch.push_back(taken_->number(one));
       }
     }
     sums.add_read(count_, of_batch);
@@ -254,7 +283,7 @@ class shared_step {
     step_shapes shapes;
     model_part which;
     std::optional<scoring> scores;
-    std::shared_ptr<const gradient_program<B>> made;
+    std::shared_ptr<const gradient_program> made;
   };
   static constexpr std::size_t most_programs = 16;
   static constexpr std::size_t most_sums = 4;
@@ -279,7 +308,8 @@ class shared_step {
   }
 
   /// Returns the sum `begun`, or begins a sum with this layout if `begun` is null.
-  [[nodiscard]] shared_sum<B>& begin_sum(const sum_layout& layout, shared_sum<B>* begun) {
+  [[nodiscard]] shared_sum& begin_sum(const device& on, const sum_layout& layout,
+                                      shared_sum* begun) {
     if (begun != nullptr) {
       return *begun;
     }
@@ -292,13 +322,17 @@ class shared_step {
     if (sums_.size() == most_sums) {
       sums_.erase(sums_.begin());
     }
-    sums_.push_back(std::make_unique<shared_sum<B>>(over_, *over_.ranks, layout));
+    if (on.real_bytes() == sizeof(float)) {
+      sums_.push_back(std::make_unique<shared_sum_of<float>>(over_, *over_.ranks, layout));
+    } else {
+      sums_.push_back(std::make_unique<shared_sum_of<double>>(over_, *over_.ranks, layout));
+    }
     sums_.back()->begin();
     return *sums_.back();
   }
 
-  [[nodiscard]] const gradient_program<B>& gradients_for(const step& at, const step_shapes& shapes,
-                                                         const std::optional<scoring>& scores) {
+  [[nodiscard]] const gradient_program& gradients_for(const step& at, const step_shapes& shapes,
+                                                      const std::optional<scoring>& scores) {
     const auto fits = [&](const kept_gradients& known) {
       return known.shapes == shapes && known.which == at.which && known.scores == scores;
     };
@@ -310,7 +344,7 @@ class shared_step {
       gradients_.erase(gradients_.begin());
     }
     gradients_.push_back({shapes, at.which, scores,
-                          std::make_shared<const gradient_program<B>>(
+                          std::make_shared<const gradient_program>(
                               at.device, shapes, at.parameters, at.rule, scores,
                               at.which == model_part::trained ? at.frontier : std::nullopt,
                               over_.options.sync_batch_norm ? over_.ranks.get() : nullptr)});
@@ -318,45 +352,45 @@ class shared_step {
   }
 
   void run_piece(const step& at, std::size_t piece, const batch& b, std::size_t rows,
-                 const std::optional<scoring>& scores, shared_sum<B>*& sum) {
+                 const std::optional<scoring>& scores, shared_sum*& sum) {
     std::optional<batch> filled;
-    if (compiling_backend<B> && rows > b.size) {
+    if (at.device.compiles_whole_graphs() && rows > b.size) {
       filled = filled_up(b, rows);
       if (gradients_for(at, shapes_for(at, *filled), scores).mixes_samples()) {
         filled.reset();  // padding would change the results
       }
     }
     const batch& given = filled ? *filled : b;
-    const gradient_program<B>& program = gradients_for(at, shapes_for(at, given), scores);
-    sum = &begin_sum(program.layout(), sum);
-    const B& device = at.device;
+    const gradient_program& program = gradients_for(at, shapes_for(at, given), scores);
+    sum = &begin_sum(at.device, program.layout(), sum);
+    const glia::device& device = at.device;
     step_key key = at.key;
     key.first_sample = static_cast<std::uint32_t>(b.first);
     const auto words = key.to_words();
     const auto whole = static_cast<double>(b.whole_size());
     const double share = static_cast<double>(b.size) / whole;
-    tensor x = samples_from_host(device, std::span<const float>(given.inputs), given.input_shape);
-    targets<B> t = targets_of(device, given, at.output);
+    tensor x = device.samples_from_host(std::span<const float>(given.inputs), given.input_shape);
+    targets t = targets_of(device, given, at.output);
     tensor in_key = device.from_host(std::span<const std::int32_t>(words), {words.size()});
     const auto count = static_cast<double>(std::max<std::size_t>(count_, 1));
     tensor each = device.run(kernels::full{{}, 1 / count});
     tensor of_whole = device.run(kernels::full{{}, share});
     room_.assign({&x, t.labels ? &t.labels : &t.values, &in_key, &each, &of_whole});
     tensor present;
-    if (compiling_backend<B> || !at.counted.all()) {
+    if (device.compiles_whole_graphs() || !at.counted.all()) {
       present = present_rows(device, at.counted, given, b.size);
       room_.push_back(&present);
     }
-    for (parameter<B>& p : at.parameters) {
+    for (parameter& p : at.parameters) {
       room_.push_back(&p.value);
     }
     const std::size_t segments = program.layout().segments.size();
     const bool scored = scores && scores->needs_outputs();
     tensor y;
-    if constexpr (host_memory_backend<B>) {
+    if (const host_memory_backend* const host = host_memory_of(device)) {
       std::vector<tensor> places = sum->places_for(piece);
       if (scored) {
-        places.push_back(device.uninitialized(real_of(batch_of(given.size, at.output))));
+        places.push_back(host->uninitialized(real_of(batch_of(given.size, at.output))));
       }
       program.calls().run_into(
           room_, places,
@@ -382,12 +416,12 @@ class shared_step {
     }
   }
 
-  void update(const step& at, const shared_sum<B>& sum) {
+  void update(const step& at, const shared_sum& sum) {
     const auto of_layout = [&](const auto& known) { return known.first == sum.layout(); };
     auto known = std::find_if(updates_.begin(), updates_.end(), of_layout);
     if (known == updates_.end()) {
-      updates_.emplace_back(sum.layout(), update_program<B>(at.device, sum.layout(), at.parameters,
-                                                            at.slots, at.rule));
+      updates_.emplace_back(
+          sum.layout(), update_program(at.device, sum.layout(), at.parameters, at.slots, at.rule));
       known = updates_.end() - 1;
     }
     std::vector<tensor> gradients;
@@ -395,7 +429,7 @@ class shared_step {
       if (one.gradient) {
         gradients.push_back(sum.on(at.device, one));
       } else if (one.parameter) {
-        at.parameters[*one.parameter].value = at.device.from_host(sum.values(one), one.what);
+        at.parameters[*one.parameter].value = sum.copied_to(at.device, one);
       }
     }
     known->second.run(at.numbers, gradients, at.parameters, at.slots, room_, at.times);
@@ -403,13 +437,13 @@ class shared_step {
 
   distribution over_;
   std::vector<kept_gradients> gradients_;
-  std::vector<std::pair<sum_layout, update_program<B>>> updates_;
-  std::vector<std::unique_ptr<shared_sum<B>>> sums_;
+  std::vector<std::pair<sum_layout, update_program>> updates_;
+  std::vector<std::unique_ptr<shared_sum>> sums_;
   std::vector<tensor*> room_;
   batch_sum_record record_;
-  const shared_sum<B>* taken_ = nullptr;  // sum of the last step
-  std::size_t count_ = 0;                 // its samples that are not ignored, on all ranks
-  std::vector<float> outputs_;            // its outputs on this rank, if a metric needs them
+  const shared_sum* taken_ = nullptr;  // sum of the last step
+  std::size_t count_ = 0;              // its samples that are not ignored, on all ranks
+  std::vector<float> outputs_;         // its outputs on this rank, if a metric needs them
 };
 
 }  // namespace glia

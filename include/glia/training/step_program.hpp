@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "glia/graph/program.hpp"
-#include "glia/graph/recorder.hpp"
+#include "glia/backends/program.hpp"
+#include "glia/backends/recorder.hpp"
 #include "glia/layers/parameters.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/losses/targets.hpp"
@@ -19,8 +19,7 @@
 namespace glia {
 
 /// The optimizer's state: a list of tensors for each parameter.
-template <backend B>
-using slot_lists = std::vector<std::vector<typename B::tensor>>;
+using slot_lists = std::vector<std::vector<tensor>>;
 
 /// The shapes for which a training step is recorded.
 struct step_shapes {
@@ -31,13 +30,12 @@ struct step_shapes {
   friend bool operator==(const step_shapes&, const step_shapes&) = default;
 };
 
-/// The functions of a training step on a backend X: forward pass, loss, optimizer and gradient
+/// The functions of a training step: forward pass, loss, optimizer and gradient
 /// transforms. It only refers to them.
-template <backend X>
 struct step_rule {
-  description_ref<X> forward;
-  const loss_ref<X>& loss;
-  const optimizer_ref<X>& optimizer;
+  description_ref forward;
+  const loss_ref& loss;
+  const optimizer_ref& optimizer;
   const std::vector<gradient_transform>& gradients;
 };
 
@@ -46,70 +44,59 @@ struct step_rule {
 enum class step_kind : std::uint8_t { fast, plain };
 
 /// The inputs of a training step other than parameters and optimizer state.
-template <backend B>
 struct step_inputs {
-  typename B::tensor x;        ///< Samples (N, ...).
-  targets<B> t;                ///< Targets of the samples.
-  typename B::tensor key;      ///< Key of the random numbers.
-  typename B::tensor numbers;  ///< Optimizer's numbers for this step, such as the learning rate.
+  tensor x;        ///< Samples (N, ...).
+  targets t;       ///< Targets of the samples.
+  tensor key;      ///< Key of the random numbers.
+  tensor numbers;  ///< Optimizer's numbers for this step, such as the learning rate.
   /// Mask (N): 1 for samples that contribute to the loss and the metrics, 0 for ignored samples and
-  /// for padding. Used by backends that compile whole graphs, and if the targets can mark samples
+  /// for padding. Used by devices that compile whole graphs, and if the targets can mark samples
   /// as ignored.
-  typename B::tensor present = {};
+  tensor present = {};
   /// Weight of each sample's loss, if the batch is a piece of a larger batch. If empty, the loss is
   /// the mean over the batch.
-  typename B::tensor each = {};
+  tensor each = {};
 
-  [[nodiscard]] typename B::tensor& wanted() { return t.labels ? t.labels : t.values; }
+  [[nodiscard]] tensor& wanted() { return t.labels ? t.labels : t.values; }
 };
 
 /// The results of a training step other than the new state: the model's outputs and the losses (N)
 /// of the samples.
-template <backend B>
 struct step_results {
-  typename B::tensor outputs;
-  typename B::tensor losses;
+  tensor outputs;
+  tensor losses;
 };
 
 /// Computes the gradient of the loss with respect to each parameter. A parameter without a gradient
 /// has an empty tensor. Layers can change parameters that are not trained, such as running
-/// statistics. Runs eagerly, or is recorded if X is a recorder.
-template <backend X>
-[[nodiscard]] std::vector<typename X::tensor> take_gradients(tape<X>& on, step_inputs<X> in,
-                                                             parameter_list<X>& parameters,
-                                                             const step_rule<X>& rule,
-                                                             step_results<X>& results);
+/// statistics.
+[[nodiscard]] std::vector<tensor> take_gradients(tape& on, step_inputs in,
+                                                 parameter_list& parameters, const step_rule& rule,
+                                                 step_results& results);
 
 /// Updates parameters and optimizer state with the gradients.
-template <backend X>
-void update_parameters(const X& device, std::vector<typename X::tensor> gradients,
-                       parameter_list<X>& parameters, slot_lists<X>& slots,
-                       const step_rule<X>& rule, const typename X::tensor& numbers);
+void update_parameters(const glia::device& device, std::vector<tensor> gradients,
+                       parameter_list& parameters, slot_lists& slots, const step_rule& rule,
+                       const tensor& numbers);
 
 /// Takes one training step: forward pass, backward pass, update. Its result depends only on the
 /// batch, the random key, the optimizer's numbers, the parameters and the optimizer's state. The
-/// step replaces the parameters and the optimizer's state. It runs eagerly, or is recorded if X is
-/// a recorder.
-template <backend X>
-[[nodiscard]] step_results<X> take_step(tape<X>& on, step_inputs<X> in,
-                                        parameter_list<X>& parameters, slot_lists<X>& slots,
-                                        const step_rule<X>& rule);
+/// step replaces the parameters and the optimizer's state.
+[[nodiscard]] step_results take_step(tape& on, step_inputs in, parameter_list& parameters,
+                                     slot_lists& slots, const step_rule& rule);
 
 /// A graph that computes the loss and the metrics of given outputs, for batches of one shape. Its
 /// inputs are the outputs and the targets. Its results are the same sums as for `step_program`.
-template <backend B>
 class score_program {
  public:
-  using tensor = typename B::tensor;
-
-  score_program(const B& device, const tensor_spec& outputs, const tensor_spec& targets,
-                const loss_ref<recorder>& loss, const scoring& scores);
+  score_program(const glia::device& device, const tensor_spec& outputs, const tensor_spec& targets,
+                const loss_ref& loss, const scoring& scores);
 
   /// `present` is the mask of ignored samples, or empty if no sample is ignored; see step_inputs.
   void run(tensor outputs, tensor targets, tensor present, std::span<tensor> sums) const;
 
  private:
-  program<B> program_;
+  program program_;
 };
 
 /// A graph of one training step, for batches of one shape: forward pass, backward pass, update. Its
@@ -117,25 +104,22 @@ class score_program {
 /// replaces the parameters and the optimizer's state. If `scores` is not empty, the outputs of the
 /// graph are the sums of the loss and of the metrics over the batch, and the model's outputs if a
 /// metric needs them.
-template <backend B>
 class step_program {
  public:
-  using tensor = typename B::tensor;
-  using probe_function = typename program<B>::probe_function;
-
   /// If `frontier` is not empty, the step begins there: its samples are outputs of the model's
   /// frozen layers.
-  step_program(const B& device, const step_shapes& shapes, const parameter_list<B>& parameters,
-               const slot_lists<B>& slots, const step_rule<recorder>& rule,
+  step_program(const glia::device& device, const step_shapes& shapes,
+               const parameter_list& parameters, const slot_lists& slots, const step_rule& rule,
                const std::optional<scoring>& scores, const std::optional<frozen_end>& frontier,
                step_kind kind = step_kind::fast);
 
   /// Takes the step and computes the sums. Records the time of each kernel in `times` if it is not
   /// null. Calls `probe`, if it is not null, with the results of each kernel.
-  void run(step_inputs<B> in, parameter_list<B>& parameters, slot_lists<B>& slots,
+  void run(step_inputs in, parameter_list& parameters, slot_lists& slots,
            std::vector<tensor*>& room, std::span<tensor> sums, timeline* times = nullptr,
            const probe_function* probe = nullptr) const;
-  /// Whether a sample affects the outputs for other samples. Known only on backends that compile.
+  /// Whether a sample affects the outputs for other samples. Known only on devices that
+  /// compile whole graphs.
   [[nodiscard]] bool mixes_samples() const { return mixes_samples_; }
 
   [[nodiscard]] const graph& calls() const { return program_.calls(); }
@@ -146,9 +130,7 @@ class step_program {
 
  private:
   bool mixes_samples_ = false;  // set while the step is recorded
-  program<B> program_;
+  program program_;
 };
 
 }  // namespace glia
-
-#include "glia/training/step_program_impl.hpp"

@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/improve.hpp"
 #include "glia/graph/passes.hpp"
+#include "glia/graph/uses.hpp"
 #include "glia/ops/reductions.hpp"
 #include "glia/training/step_program.hpp"
 
@@ -21,11 +23,9 @@ namespace detail {
 
 /// Returns the mean of the losses (N) of the samples that are not ignored. If `each` is not empty,
 /// returns the sum of these losses times `each`.
-template <backend X>
-[[nodiscard]] variable<X> mean_loss(tape<X>& on, const variable<X>& losses,
-                                    const typename X::tensor& present,
-                                    const typename X::tensor& each) {
-  const X& device = on.device();
+GLIA_INLINE variable mean_loss(tape& on, const variable& losses, const tensor& present,
+                               const tensor& each) {
+  const glia::device& device = on.device();
   if (each) {
     const auto shares =
         !present ? each : device.run(kernels::binary{binary_function::multiply}, present, each);
@@ -43,28 +43,25 @@ template <backend X>
 }
 
 /// Tells a recorder to which layer and phase the next kernels belong.
-template <backend X>
-void set_place(const X& device, std::string_view name, step_phase phase) {
-  if constexpr (requires { device.set_place(name, phase); }) {
-    device.set_place(name, phase);
+GLIA_INLINE void set_place(const glia::device& device, std::string_view name, step_phase phase) {
+  if (graph* const calls = device.recording()) {
+    calls->set_place(graph_place{std::string(name), phase});
   }
 }
 
 }  // namespace detail
 
-template <backend X>
-std::vector<typename X::tensor> take_gradients(tape<X>& on, step_inputs<X> in,
-                                               parameter_list<X>& parameters,
-                                               const step_rule<X>& rule, step_results<X>& results) {
-  const X& device = on.device();
+GLIA_INLINE std::vector<tensor> take_gradients(tape& on, step_inputs in, parameter_list& parameters,
+                                               const step_rule& rule, step_results& results) {
+  const glia::device& device = on.device();
   std::vector<gradient_slot> gradients_at;
-  scope<X> s(on, parameters, gradients_at, in.key);
-  const variable<X> y = rule.forward(s, on.constant(std::move(in.x)));
+  scope s(on, parameters, gradients_at, in.key);
+  const variable y = rule.forward(s, on.constant(std::move(in.x)));
   detail::set_place(device, "loss", step_phase::forward);
-  const variable<X> losses = rule.loss.apply(y, in.t);
+  const variable losses = rule.loss.apply(y, in.t);
   detail::set_place(device, "loss", step_phase::backward);
-  on.backward(detail::mean_loss<X>(on, losses, in.present, in.each));
-  std::vector<typename X::tensor> gradients(parameters.size());
+  on.backward(detail::mean_loss(on, losses, in.present, in.each));
+  std::vector<tensor> gradients(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients_at[i]) {
       gradients[i] = on.take_gradient(gradients_at[i]);
@@ -75,10 +72,9 @@ std::vector<typename X::tensor> take_gradients(tape<X>& on, step_inputs<X> in,
   return gradients;
 }
 
-template <backend X>
-void update_parameters(const X& device, std::vector<typename X::tensor> gradients,
-                       parameter_list<X>& parameters, slot_lists<X>& slots,
-                       const step_rule<X>& rule, const typename X::tensor& numbers) {
+GLIA_INLINE void update_parameters(const glia::device& device, std::vector<tensor> gradients,
+                                   parameter_list& parameters, slot_lists& slots,
+                                   const step_rule& rule, const tensor& numbers) {
   detail::set_place(device, "", step_phase::update);
   transform_gradients(rule.gradients, device, gradients);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -91,13 +87,11 @@ void update_parameters(const X& device, std::vector<typename X::tensor> gradient
   detail::set_place(device, "metrics", step_phase::forward);
 }
 
-template <backend X>
-step_results<X> take_step(tape<X>& on, step_inputs<X> in, parameter_list<X>& parameters,
-                          slot_lists<X>& slots, const step_rule<X>& rule) {
-  const typename X::tensor numbers = in.numbers;
-  step_results<X> results;
-  std::vector<typename X::tensor> gradients =
-      take_gradients(on, std::move(in), parameters, rule, results);
+GLIA_INLINE step_results take_step(tape& on, step_inputs in, parameter_list& parameters,
+                                   slot_lists& slots, const step_rule& rule) {
+  const tensor numbers = in.numbers;
+  step_results results;
+  std::vector<tensor> gradients = take_gradients(on, std::move(in), parameters, rule, results);
   update_parameters(on.device(), std::move(gradients), parameters, slots, rule, numbers);
   return results;
 }
@@ -105,42 +99,37 @@ step_results<X> take_step(tape<X>& on, step_inputs<X> in, parameter_list<X>& par
 namespace detail {
 
 /// Records a batch's targets as an input.
-[[nodiscard]] targets<recorder> targets_input(const recorder& to, const tensor_spec& spec);
+[[nodiscard]] targets targets_input(const recorder& to, const tensor_spec& spec);
 
 /// Records the sums over a batch as outputs, and the model's outputs if a metric needs them.
-void output_sums(const recorder& to, const step_results<recorder>& step, const targets<recorder>& t,
-                 const scoring& scores, const recorder::tensor& present = {});
+void output_sums(const recorder& to, const step_results& step, const targets& t,
+                 const scoring& scores, const tensor& present = {});
 
 /// Adds an input for the mask of a batch of `rows` rows: 1 for samples that contribute to loss and
 /// metrics, 0 for ignored samples and padding.
-[[nodiscard]] recorder::tensor present_input(const recorder& to, std::size_t rows);
+[[nodiscard]] tensor present_input(const recorder& to, std::size_t rows);
 
-template <backend B>
-[[nodiscard]] program<B> record_scores(const B& device, const tensor_spec& outputs,
-                                       const tensor_spec& wanted, const loss_ref<recorder>& loss,
-                                       const scoring& scores) {
-  using R = recorder;
-  const R rec(fused_kernel_set::of<B>());
-  tape<R> at(rec);
-  const variable<R> y = at.constant(rec.samples("outputs", outputs));
-  const targets<R> t = targets_input(rec, wanted);
-  const auto present =
-      scores.counted.all() ? typename R::tensor{} : present_input(rec, outputs.shape[0]);
+GLIA_INLINE program record_scores(const glia::device& device, const tensor_spec& outputs,
+                                  const tensor_spec& wanted, const loss_ref& loss,
+                                  const scoring& scores) {
+  const recorder rec(device.fused());
+  tape at(rec);
+  const variable y = at.constant(rec.samples("outputs", outputs));
+  const targets t = targets_input(rec, wanted);
+  const auto present = scores.counted.all() ? tensor{} : present_input(rec, outputs.shape[0]);
   output_sums(rec, {y.value(), loss.apply(y, t).value()}, t, scores, present);
   graph g = rec.recorded();
   prune(g);
-  return program<B>(std::move(g), device);
+  return program(std::move(g), device);
 }
 
 /// Records the inputs of a step that depend on the batch.
-[[nodiscard]] step_inputs<recorder> batch_inputs(const recorder& to, const step_shapes& shapes);
+[[nodiscard]] step_inputs batch_inputs(const recorder& to, const step_shapes& shapes);
 
 /// Records the optimizer's state as inputs.
-template <backend B>
-[[nodiscard]] slot_lists<recorder> slot_inputs(const recorder& to,
-                                               const parameter_list<B>& parameters,
-                                               const slot_lists<B>& slots) {
-  slot_lists<recorder> kept(slots.size());
+GLIA_INLINE slot_lists slot_inputs(const recorder& to, const parameter_list& parameters,
+                                   const slot_lists& slots) {
+  slot_lists kept(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
     for (std::size_t j = 0; j < slots[i].size(); ++j) {
       kept[i].push_back(
@@ -151,14 +140,12 @@ template <backend B>
 }
 
 /// Records the new values of parameters and optimizer state.
-void set_next(const recorder& to, const parameter_list<recorder>& before,
-              const parameter_list<recorder>& after, const slot_lists<recorder>& kept_before,
-              const slot_lists<recorder>& kept);
+void set_next(const recorder& to, const parameter_list& before, const parameter_list& after,
+              const slot_lists& kept_before, const slot_lists& kept);
 
 /// Compiles a recorded step. With a frontier, the step begins after the model's frozen layers.
-template <backend B>
-[[nodiscard]] program<B> finish_step(graph g, const B& device, const step_shapes& shapes,
-                                     const std::optional<frozen_end>& frontier, step_kind kind) {
+GLIA_INLINE program finish_step(graph g, const glia::device& device, const step_shapes& shapes,
+                                const std::optional<frozen_end>& frontier, step_kind kind) {
   if (frontier) {
     require<value_error>(passes::begin_at(g, 0, frontier->value_in(g)),
                          "trainer: the step uses the samples elsewhere than in the frozen layers, "
@@ -168,38 +155,35 @@ template <backend B>
   if (kind == step_kind::fast) {
     std::vector<std::size_t> varying(g.inputs().size());
     std::iota(varying.begin(), varying.end(), std::size_t{0});
-    fuse_kernels(g, varying, fused_kernel_set::of<B>());
+    fuse_kernels(g, varying, device.fused());
     if (shapes.depth_first) {
-      cut_for_lanes(g, device, shapes.inputs[0]);
+      device.implementation().cut_batch(g, shapes.inputs[0]);
     }
   }
-  return program<B>(std::move(g), device);
+  return program(std::move(g), device);
 }
 
-/// Records and compiles a step. On backends that compile, sets `mixes` to whether a sample affects
-/// the results for other samples.
-template <backend B>
-[[nodiscard]] program<B> record_step(const B& device, const step_shapes& shapes,
-                                     const parameter_list<B>& parameters,
-                                     const slot_lists<B>& slots, const step_rule<recorder>& rule,
-                                     const std::optional<scoring>& scores,
-                                     const std::optional<frozen_end>& frontier, step_kind kind,
-                                     bool& mixes) {
-  using R = recorder;
-  const R rec(fused_kernel_set::of<B>());
-  tape<R> at(rec);
-  step_inputs<R> in = batch_inputs(rec, shapes);
+/// Records and compiles a step. On devices that compile whole graphs, sets `mixes` to whether a
+/// sample affects the results for other samples.
+GLIA_INLINE program record_step(const glia::device& device, const step_shapes& shapes,
+                                const parameter_list& parameters, const slot_lists& slots,
+                                const step_rule& rule, const std::optional<scoring>& scores,
+                                const std::optional<frozen_end>& frontier, step_kind kind,
+                                bool& mixes) {
+  const recorder rec(device.fused());
+  tape at(rec);
+  step_inputs in = batch_inputs(rec, shapes);
   in.numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}));
-  if (compiling_backend<B> || shapes.counted) {
+  if (device.compiles_whole_graphs() || shapes.counted) {
     in.present = present_input(rec, shapes.inputs[0]);
   }
-  parameter_list<R> traced = as_inputs(rec, parameters);
-  slot_lists<R> kept = slot_inputs(rec, parameters, slots);
-  const parameter_list<R> before = traced;
-  const slot_lists<R> kept_before = kept;
+  parameter_list traced = as_inputs(rec, parameters);
+  slot_lists kept = slot_inputs(rec, parameters, slots);
+  const parameter_list before = traced;
+  const slot_lists kept_before = kept;
 
-  const step_results<R> results = take_step(at, in, traced, kept, rule);
-  if constexpr (compiling_backend<B>) {
+  const step_results results = take_step(at, in, traced, kept, rule);
+  if (device.compiles_whole_graphs()) {
     mixes = passes::mixes_samples(rec.recorded());  // before the metrics, which may mix samples
   }
   if (scores) {
@@ -211,36 +195,32 @@ template <backend B>
 
 }  // namespace detail
 
-template <backend B>
-score_program<B>::score_program(const B& device, const tensor_spec& outputs,
-                                const tensor_spec& targets, const loss_ref<recorder>& loss,
-                                const scoring& scores)
+GLIA_INLINE score_program::score_program(const glia::device& device, const tensor_spec& outputs,
+                                         const tensor_spec& targets, const loss_ref& loss,
+                                         const scoring& scores)
     : program_(detail::record_scores(device, outputs, targets, loss, scores)) {}
 
-template <backend B>
-void score_program<B>::run(tensor outputs, tensor targets, tensor present,
-                           std::span<tensor> sums) const {
+GLIA_INLINE void score_program::run(tensor outputs, tensor targets, tensor present,
+                                    std::span<tensor> sums) const {
   const std::array inputs{&outputs, &targets, &present};
   program_.run(std::span(inputs).first(present ? 3 : 2), sums);
 }
 
-template <backend B>
-step_program<B>::step_program(const B& device, const step_shapes& shapes,
-                              const parameter_list<B>& parameters, const slot_lists<B>& slots,
-                              const step_rule<recorder>& rule, const std::optional<scoring>& scores,
-                              const std::optional<frozen_end>& frontier, step_kind kind)
+GLIA_INLINE step_program::step_program(const glia::device& device, const step_shapes& shapes,
+                                       const parameter_list& parameters, const slot_lists& slots,
+                                       const step_rule& rule, const std::optional<scoring>& scores,
+                                       const std::optional<frozen_end>& frontier, step_kind kind)
     : program_(detail::record_step(device, shapes, parameters, slots, rule, scores, frontier, kind,
                                    mixes_samples_)) {}
 
-template <backend B>
-void step_program<B>::run(step_inputs<B> in, parameter_list<B>& parameters, slot_lists<B>& slots,
-                          std::vector<tensor*>& room, std::span<tensor> sums, timeline* times,
-                          const probe_function* probe) const {
+GLIA_INLINE void step_program::run(step_inputs in, parameter_list& parameters, slot_lists& slots,
+                                   std::vector<tensor*>& room, std::span<tensor> sums,
+                                   timeline* times, const probe_function* probe) const {
   room.assign({&in.x, &in.wanted(), &in.key, &in.numbers});
   if (in.present) {
     room.push_back(&in.present);
   }
-  for (parameter<B>& p : parameters) {
+  for (parameter& p : parameters) {
     room.push_back(&p.value);
   }
   for (std::vector<tensor>& own : slots) {

@@ -19,15 +19,14 @@ namespace glia {
 namespace detail {
 
 template <class Model>
-concept model_on_a_backend = requires {
-  typename Model::backend_type;
+concept a_model = requires(const Model& net) {
+  net.core();
+  net.described();
 };
 
-/// A model on a backend, with a loss and an optimizer that a trainer can use with it.
+/// A model, with a loss and an optimizer that a trainer can use with it.
 template <class Model, class Loss, class Optimizer>
-concept trainable = model_on_a_backend<Model> &&
-    loss_function<Loss, tracing_backend<typename Model::backend_type>> &&
-    optimizer<Optimizer, tracing_backend<typename Model::backend_type>>;
+concept trainable = a_model<Model> && loss_function<Loss> && optimizer<Optimizer>;
 
 }  // namespace detail
 
@@ -48,8 +47,7 @@ template <class Model, class Loss, class Optimizer>
 class trainer {
   // The primary template only reports why its arguments do not make a trainer. The specialization
   // below is the trainer.
-  static_assert(detail::model_on_a_backend<Model>,
-                "trainer: the first argument must be a glia::model");
+  static_assert(detail::a_model<Model>, "trainer: the first argument must be a glia::model");
   static_assert(!std::is_arithmetic_v<Optimizer>,
                 "trainer: the third argument must be an optimizer, not a number; write "
                 "glia::adam{1e-3}");
@@ -62,7 +60,7 @@ class trainer {
           detail::trainable<Model, Loss, Optimizer>,
       "trainer: expected a loss and then an optimizer, such as glia::softmax_cross_entropy{} and "
       "glia::adam{}; a loss is any callable "
-      "`variable<B> operator()(variable<B> y, const targets<B>& t) const` for any backend B");
+      "`variable operator()(variable y, const targets& t) const`");
 
  public:
   trainer(Model& net, Loss loss, Optimizer update_rule, trainer_options options = {});
@@ -81,8 +79,6 @@ class trainer<Model, Loss, Optimizer> {
                 "without const, as in glia::model net{...}");
 
  public:
-  using B = typename Model::backend_type;
-
   trainer(Model& net, Loss loss, Optimizer update_rule, trainer_options options = {})
       : net_(net, net.token(), "trainer: the model"),
         loss_(std::move(loss)),
@@ -111,7 +107,7 @@ class trainer<Model, Loss, Optimizer> {
   /// Trains on one batch: forward pass, backward pass, update of the parameters. Adds the batch's
   /// loss and metrics to `sums` if it is not null. After the first steps it allocates no memory
   /// from the system.
-  void step(const batch& b, running_scores<B>* sums = nullptr) {
+  void step(const batch& b, running_scores* sums = nullptr) {
     core_.step(subject(), model_part::whole, b, sums);
   }
 
@@ -137,17 +133,15 @@ class trainer<Model, Loss, Optimizer> {
   }
 
  private:
-  using X = tracing_backend<B>;
-
-  [[nodiscard]] typename trainer_core<B>::subject subject() {
-    return {net_->core(), net_->described(), loss_ref<X>(loss_, net_->plan().outputs),
-            optimizer_ref<X>(optimizer_)};
+  [[nodiscard]] trainer_core::subject subject() {
+    return {net_->core(), net_->described(), loss_ref(loss_, net_->plan().outputs),
+            optimizer_ref(optimizer_)};
   }
 
   living_ref<Model> net_;
   Loss loss_;
   Optimizer optimizer_;
-  trainer_core<B> core_;
+  trainer_core core_;
 };
 
 }  // namespace glia

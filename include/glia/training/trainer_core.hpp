@@ -20,9 +20,7 @@
 
 namespace glia {
 
-template <backend B>
 class fit_run;
-template <backend B>
 class shared_step;
 
 /// The options of a `trainer`, for all of its calls of `fit`.
@@ -58,22 +56,18 @@ struct fit_options {
 };
 
 /// The part of `trainer` that does not depend on the types of model, loss and optimizer, so that it
-/// is compiled only once for each backend. Holds the optimizer's state and the recorded steps.
-template <backend B>
+/// is compiled only once. Holds the optimizer's state and the recorded steps.
 class trainer_core {
-  friend class fit_run<B>;
+  friend class fit_run;
 
  public:
-  using X = tracing_backend<B>;
-  using tensor = typename B::tensor;
-
   /// References to the model, its forward function, the loss and the optimizer. They are passed to
   /// each call, because these objects can move between calls.
   struct subject {
-    model_core<B>& net;
-    description_ref<X> described;
-    loss_ref<X> loss;
-    optimizer_ref<X> optimizer;
+    model_core& net;
+    description_ref described;
+    loss_ref loss;
+    optimizer_ref optimizer;
   };
 
   trainer_core(const subject& what, trainer_options options);
@@ -81,17 +75,17 @@ class trainer_core {
   [[nodiscard]] std::size_t step_count() const { return at_.step; }
   [[nodiscard]] batch_sum_record last_sum() const;
 
-  [[nodiscard]] training_state state(const model_core<B>& net) const;
-  void restore(model_core<B>& net, const training_state& from);
-  [[nodiscard]] training_memory memory(const model_core<B>& net) const;
-  [[nodiscard]] std::vector<named_tensor> parameters(const model_core<B>& net) const;
-  void set_parameters(model_core<B>& net, std::span<const named_tensor> values);
+  [[nodiscard]] training_state state(const model_core& net) const;
+  void restore(model_core& net, const training_state& from);
+  [[nodiscard]] training_memory memory(const model_core& net) const;
+  [[nodiscard]] std::vector<named_tensor> parameters(const model_core& net) const;
+  void set_parameters(model_core& net, std::span<const named_tensor> values);
 
   /// Takes one training step on a batch, for the whole model or for the part after its frozen
-  /// layers. Adds the batch's loss and metrics to `sums` if it is not null. On backends that
+  /// layers. Adds the batch's loss and metrics to `sums` if it is not null. On devices that
   /// compile graphs, a smaller batch is padded to `rows` rows if its samples do not affect each
   /// other. It then needs no further graph.
-  void step(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
+  void step(const subject& what, model_part which, const batch& b, running_scores* sums,
             std::size_t rows = 0);
 
   /// Describes the first kernel whose result is not finite in a step on this batch, such as
@@ -111,7 +105,7 @@ class trainer_core {
     step_shapes shapes;
     model_part which;
     std::optional<scoring> scores;
-    std::shared_ptr<const step_program<B>> made;
+    std::shared_ptr<const step_program> made;
   };
 
   /// The mask of the last step: 1 for rows of the batch that contain samples, 0 for padding.
@@ -121,25 +115,26 @@ class trainer_core {
     tensor present;
   };
 
-  void watch(const model_core<B>& net, timeline* times);
-  void require_same_model(const model_core<B>& net) const;
+  void watch(const model_core& net, timeline* times);
+  void require_same_model(const model_core& net) const;
   [[nodiscard]] static step_shapes shapes_for(const subject& what, const batch& b);
   /// The inputs of a step on a batch. The first `samples` rows are samples; the other rows are
   /// padding.
-  [[nodiscard]] step_inputs<B> inputs_for(const subject& what, const batch& b,
-                                          std::size_t samples) const;
-  void checked_step(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
+  [[nodiscard]] step_inputs inputs_for(const subject& what, const batch& b,
+                                       std::size_t samples) const;
+  void checked_step(const subject& what, model_part which, const batch& b, running_scores* sums,
                     std::size_t rows);
-  void take_log(const B& device);
-  void run_shared(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
-                  std::size_t rows) requires program_backend<B>;
-  [[nodiscard]] const tensor& present(const B& device, std::size_t samples, std::size_t rows);
-  void run_step(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
-                std::size_t rows) requires program_backend<B>;
-  [[nodiscard]] step_program<B> make_program(const subject& what, model_part which,
-                                             const step_shapes& shapes,
-                                             const std::optional<scoring>& scores,
-                                             step_kind kind) const requires program_backend<B>;
+  void take_log(const glia::device& device);
+  void run_shared(const subject& what, model_part which, const batch& b, running_scores* sums,
+                  std::size_t rows);
+  [[nodiscard]] const tensor& present(const glia::device& device, std::size_t samples,
+                                      std::size_t rows);
+  void run_step(const subject& what, model_part which, const batch& b, running_scores* sums,
+                std::size_t rows);
+  [[nodiscard]] step_program make_program(const subject& what, model_part which,
+                                          const step_shapes& shapes,
+                                          const std::optional<scoring>& scores,
+                                          step_kind kind) const;
   /// A tensor that a step changes, with its name.
   template <class Tensor>
   struct place {
@@ -149,27 +144,29 @@ class trainer_core {
   };
   template <class Tensor, class Parameters, class Slots>
   [[nodiscard]] static std::vector<place<Tensor>> places(Parameters& parameters, Slots* slots);
-  [[nodiscard]] static std::vector<named_tensor> read(const B& device,
+  [[nodiscard]] static std::vector<named_tensor> read(const glia::device& device,
                                                       std::span<const place<const tensor>> from);
-  static void write(const B& device, std::span<const named_tensor> values,
+  static void write(const glia::device& device, std::span<const named_tensor> values,
                     std::span<const place<tensor>> to);
-  [[nodiscard]] const step_program<B>& program_for(
-      const subject& what, model_part which, const step_shapes& shapes,
-      const running_scores<B>* sums) requires program_backend<B>;
+  [[nodiscard]] const step_program& program_for(const subject& what, model_part which,
+                                                const step_shapes& shapes,
+                                                const running_scores* sums);
 
   trainer_options options_;
-  slot_lists<B> memory_;                    // the optimizer's state, one list per parameter
-  std::vector<kept_program> programs_;      // empty if the backend runs steps eagerly
-  std::shared_ptr<shared_step<B>> shared_;  // if several ranks train together
-  std::shared_ptr<const char> recorded_;    // the model of the steps; see model_core::identity
-  std::vector<tensor*> room_;               // argument buffer of a step
-  std::vector<tensor> sums_;                // results of the last step
+  slot_lists memory_;  // the optimizer's state, one list per parameter
+  std::vector<kept_program> programs_;
+  std::shared_ptr<shared_step> shared_;   // if several ranks train together
+  std::shared_ptr<const char> recorded_;  // the model of the steps; see model_core::identity
+  std::vector<tensor*> room_;             // argument buffer of a step
+  std::vector<tensor> sums_;              // results of the last step
   known_rows rows_;
-  training_state at_;                           // without its tensors
-  timeline* times_ = nullptr;                   // null, or a recording while fit runs
-  const running_scores<B>* running_ = nullptr;  // of the current epoch, while fit runs
+  training_state at_;                        // without its tensors
+  timeline* times_ = nullptr;                // null, or a recording while fit runs
+  const running_scores* running_ = nullptr;  // of the current epoch, while fit runs
 };
 
 }  // namespace glia
 
+#ifndef GLIA_COMPILED
 #include "glia/training/trainer_core_impl.hpp"
+#endif

@@ -12,6 +12,9 @@
 #include <variant>
 #include <vector>
 
+#include "glia/backends/numbers_of.hpp"
+#include "glia/core/busy_time.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/training/agreement.hpp"
 #include "glia/training/feed.hpp"
 #include "glia/training/fit_run.hpp"
@@ -21,21 +24,15 @@
 
 namespace glia {
 
-template <backend B>
-trainer_core<B>::trainer_core(const subject& what, trainer_options options)
+GLIA_INLINE trainer_core::trainer_core(const subject& what, trainer_options options)
     : options_(std::move(options)) {
   require_logits(what.net.plan(), what.loss);
   at_.seed = options_.seed;
   at_.optimizer = what.optimizer.state_name();
   if (options_.distribution.is_shared()) {
-    if constexpr (program_backend<B>) {
-      shared_ = std::make_shared<shared_step<B>>(options_.distribution);
-    } else {
-      throw value_error(text("trainer: the backend ", what.net.device().name(),
-                             " does not record graphs, which training on several ranks needs"));
-    }
+    shared_ = std::make_shared<shared_step>(options_.distribution);
   }
-  for (const parameter<B>& p : what.net.parameters()) {
+  for (const parameter& p : what.net.parameters()) {
     std::vector<tensor>& own = memory_.emplace_back();
     for (std::size_t i = 0; p.spec.trainable && i < what.optimizer.state_count; ++i) {
       own.push_back(
@@ -44,9 +41,8 @@ trainer_core<B>::trainer_core(const subject& what, trainer_options options)
   }
 }
 
-template <backend B>
-void trainer_core<B>::require_same_model(const model_core<B>& net) const {
-  const parameter_list<B>& parameters = net.parameters();
+GLIA_INLINE void trainer_core::require_same_model(const model_core& net) const {
+  const parameter_list& parameters = net.parameters();
   bool unchanged = parameters.size() == memory_.size();
   for (std::size_t i = 0; unchanged && i < memory_.size(); ++i) {
     unchanged = memory_[i].empty() || memory_[i][0].shape() == parameters[i].spec.shape;
@@ -57,10 +53,9 @@ void trainer_core<B>::require_same_model(const model_core<B>& net) const {
 }
 
 /// Returns the parameters. Each one is followed by its optimizer state, unless `slots` is null.
-template <backend B>
 template <class Tensor, class Parameters, class Slots>
-std::vector<typename trainer_core<B>::template place<Tensor>> trainer_core<B>::places(
-    Parameters& parameters, Slots* slots) {
+std::vector<trainer_core::place<Tensor>> trainer_core::places(Parameters& parameters,
+                                                              Slots* slots) {
   std::vector<place<Tensor>> all;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const parameter_spec& spec = parameters[i].spec;
@@ -72,40 +67,36 @@ std::vector<typename trainer_core<B>::template place<Tensor>> trainer_core<B>::p
   return all;
 }
 
-template <backend B>
-std::vector<named_tensor> trainer_core<B>::read(const B& device,
-                                                std::span<const place<const tensor>> from) {
+GLIA_INLINE std::vector<named_tensor> trainer_core::read(
+    const glia::device& device, std::span<const place<const tensor>> from) {
   std::vector<named_tensor> result;
   result.reserve(from.size());
   for (const auto& place : from) {
-    std::vector<typename B::value_type> values(place.shape->size());
-    device.to_host(*place.value, std::span(values));
-    result.push_back({place.name, *place.shape, std::move(values)});
+    result.push_back({place.name, *place.shape, numbers_of(device, *place.value)});
   }
   return result;
 }
 
 /// Replaces the tensors `to` by `values`. Checks all values, and copies them to the device, before
 /// it changes a tensor.
-template <backend B>
-void trainer_core<B>::write(const B& device, std::span<const named_tensor> values,
-                            std::span<const place<tensor>> to) {
-  using numbers = std::vector<typename B::value_type>;
+GLIA_INLINE void trainer_core::write(const glia::device& device,
+                                     std::span<const named_tensor> values,
+                                     std::span<const place<tensor>> to) {
+  const bool floats = device.real_bytes() == sizeof(float);
   std::vector<tensor> made;
   for (std::size_t i = 0; i < to.size(); ++i) {
     require<value_error>(i < values.size(), "trainer: the state has no tensor '", to[i].name,
                          "'; it belongs to another model or optimizer");
     const named_tensor& saved = values[i];
-    const auto* given = std::get_if<numbers>(&saved.values);
-    require<value_error>(
-        saved.name == to[i].name && saved.shape == *to[i].shape && given != nullptr &&
-            given->size() == saved.shape.size(),
-        "trainer: expected the tensor '", to[i].name, "' of shape ", *to[i].shape, " and type ",
-        sizeof(typename B::value_type) == sizeof(float) ? "float" : "double", ", got '", saved.name,
-        "' of shape ", saved.shape, " and type ",
-        std::holds_alternative<std::vector<float>>(saved.values) ? "float" : "double",
-        "; the state belongs to another model, optimizer or backend");
-    made.push_back(device.from_host(std::span(*given), saved.shape));
+    const auto is_float = std::holds_alternative<std::vector<float>>(saved.values);
+    const std::size_t given = std::visit([](const auto& all) { return all.size(); }, saved.values);
+    require<value_error>(saved.name == to[i].name && saved.shape == *to[i].shape &&
+                             is_float == floats && given == saved.shape.size(),
+                         "trainer: expected the tensor '", to[i].name, "' of shape ", *to[i].shape,
+                         " and type ", floats ? "float" : "double", ", got '", saved.name,
+                         "' of shape ", saved.shape, " and type ", is_float ? "float" : "double",
+                         "; the state belongs to another model, optimizer or backend");
+    made.push_back(tensor_of(device, saved.values, saved.shape));
   }
   require<value_error>(values.size() == to.size(), "trainer: the state has ", values.size(),
                        " tensors, but the model and its optimizer have ", to.size(),
@@ -115,13 +106,11 @@ void trainer_core<B>::write(const B& device, std::span<const named_tensor> value
   }
 }
 
-template <backend B>
-batch_sum_record trainer_core<B>::last_sum() const {
+GLIA_INLINE batch_sum_record trainer_core::last_sum() const {
   return shared_ ? shared_->record() : batch_sum_record{};
 }
 
-template <backend B>
-training_state trainer_core<B>::state(const model_core<B>& net) const {
+GLIA_INLINE training_state trainer_core::state(const model_core& net) const {
   const model_access::reading unchanged(net.access());
   require_same_model(net);
   training_state result = at_;
@@ -132,8 +121,7 @@ training_state trainer_core<B>::state(const model_core<B>& net) const {
   return result;
 }
 
-template <backend B>
-void trainer_core<B>::restore(model_core<B>& net, const training_state& from) {
+GLIA_INLINE void trainer_core::restore(model_core& net, const training_state& from) {
   const model_access::training alone(net.access());
   require_same_model(net);
   require<value_error>(
@@ -148,9 +136,8 @@ void trainer_core<B>::restore(model_core<B>& net, const training_state& from) {
   at_.optimizer = std::move(optimizer);
 }
 
-template <backend B>
-training_memory trainer_core<B>::memory(const model_core<B>& net) const {
-  constexpr std::size_t each = sizeof(typename B::value_type);
+GLIA_INLINE training_memory trainer_core::memory(const model_core& net) const {
+  const std::size_t each = net.device().real_bytes();
   training_memory result;
   for (std::size_t i = 0; i < memory_.size(); ++i) {
     const std::size_t bytes = net.parameters()[i].spec.shape.size() * each;
@@ -168,30 +155,27 @@ training_memory trainer_core<B>::memory(const model_core<B>& net) const {
   return result;
 }
 
-template <backend B>
-std::vector<named_tensor> trainer_core<B>::parameters(const model_core<B>& net) const {
+GLIA_INLINE std::vector<named_tensor> trainer_core::parameters(const model_core& net) const {
   const model_access::reading unchanged(net.access());
-  constexpr const slot_lists<B>* no_slots = nullptr;
+  constexpr const slot_lists* no_slots = nullptr;
   return read(net.device(), places<const tensor>(net.parameters(), no_slots));
 }
 
-template <backend B>
-void trainer_core<B>::set_parameters(model_core<B>& net, std::span<const named_tensor> values) {
+GLIA_INLINE void trainer_core::set_parameters(model_core& net,
+                                              std::span<const named_tensor> values) {
   const model_access::training alone(net.access());
-  constexpr slot_lists<B>* no_slots = nullptr;
+  constexpr slot_lists* no_slots = nullptr;
   write(net.device(), values, places<tensor>(net.parameters(), no_slots));
 }
 
-template <backend B>
-void trainer_core<B>::step(const subject& what, model_part which, const batch& b,
-                           running_scores<B>* sums, std::size_t rows) {
+GLIA_INLINE void trainer_core::step(const subject& what, model_part which, const batch& b,
+                                    running_scores* sums, std::size_t rows) {
   together(options_.distribution.ranks.get(), [&] { checked_step(what, which, b, sums, rows); });
 }
 
-template <backend B>
-void trainer_core<B>::checked_step(const subject& what, model_part which, const batch& b,
-                                   running_scores<B>* sums, std::size_t rows) {
-  model_core<B>& net = what.net;
+GLIA_INLINE void trainer_core::checked_step(const subject& what, model_part which, const batch& b,
+                                            running_scores* sums, std::size_t rows) {
+  model_core& net = what.net;
   const model_access::training alone(net.access());
   require_same_model(net);
   if (b.size > 0 || !shared_) {  // a rank can have no samples of a small batch
@@ -209,48 +193,29 @@ void trainer_core<B>::checked_step(const subject& what, model_part which, const 
                      what.loss.applied_activation});
     require_classes(what.loss, sums->metrics(), b, net.output_shape());
   }
-  if constexpr (program_backend<B>) {
-    if (shared_) {
-      run_shared(what, which, b, sums, rows);
-    } else {
-      run_step(what, which, b, sums, std::max(rows, b.size));
-    }
+  if (shared_) {
+    run_shared(what, which, b, sums, rows);
   } else {
-    tape<B> on(net.device());
-    const auto forward = [&](scope<B>& s, variable<B> samples) {
-      return net.run(what.described, s, std::move(samples));
-    };
-    const step_inputs<B> in = inputs_for(what, b, b.size);
-    const auto [y, losses] =
-        take_step<B>(on, in, net.parameters(), memory_,
-                     {forward, what.loss, what.optimizer, options_.gradient_transforms});
-    ++at_.step;
-    if (sums != nullptr) {
-      sums->add(losses, y, in.t, b);
-    }
+    run_step(what, which, b, sums, std::max(rows, b.size));
   }
 }
 
-template <backend B>
-void trainer_core<B>::run_step(const subject& what, model_part which, const batch& b,
-                               running_scores<B>* sums,
-                               std::size_t rows) requires program_backend<B> {
-  model_core<B>& net = what.net;
+GLIA_INLINE void trainer_core::run_step(const subject& what, model_part which, const batch& b,
+                                        running_scores* sums, std::size_t rows) {
+  model_core& net = what.net;
   std::optional<batch> filled;
-  if (compiling_backend<B> && rows > b.size) {
+  if (net.device().compiles_whole_graphs() && rows > b.size) {
     filled = filled_up(b, rows);
     if (program_for(what, which, shapes_for(what, *filled), sums).mixes_samples()) {
       filled.reset();  // padding would change the results
     }
   }
   const batch& given = filled ? *filled : b;
-  const step_program<B>& program = program_for(what, which, shapes_for(what, given), sums);
+  const step_program& program = program_for(what, which, shapes_for(what, given), sums);
   std::optional<timeline::span> inputs(std::in_place, times_, "inputs to the device");
-  step_inputs<B> on_device = inputs_for(what, given, b.size);
-  if constexpr (compiling_backend<B>) {
-    if (!on_device.present) {
-      on_device.present = present(net.device(), b.size, given.size);
-    }
+  step_inputs on_device = inputs_for(what, given, b.size);
+  if (net.device().compiles_whole_graphs() && !on_device.present) {
+    on_device.present = present(net.device(), b.size, given.size);
   }
   inputs.reset();
   sums_.resize(sums == nullptr ? 0 : sums->how().results());
@@ -265,19 +230,17 @@ void trainer_core<B>::run_step(const subject& what, model_part which, const batc
 
 /// Takes a step together with other ranks. Like run_step, it discards the recorded steps of another
 /// model.
-template <backend B>
-void trainer_core<B>::run_shared(const subject& what, model_part which, const batch& b,
-                                 running_scores<B>* sums,
-                                 std::size_t rows) requires program_backend<B> {
-  model_core<B>& net = what.net;
+GLIA_INLINE void trainer_core::run_shared(const subject& what, model_part which, const batch& b,
+                                          running_scores* sums, std::size_t rows) {
+  model_core& net = what.net;
   if (net.identity() != recorded_) {
-    shared_ = std::make_shared<shared_step<B>>(options_.distribution);
+    shared_ = std::make_shared<shared_step>(options_.distribution);
     recorded_ = net.identity();
   }
-  const auto forward = [&](scope<X>& s, variable<X> x) {
+  const auto forward = [&](scope& s, variable x) {
     return net.run(what.described, s, std::move(x));
   };
-  const step_rule<X> rule{forward, what.loss, what.optimizer, options_.gradient_transforms};
+  const step_rule rule{forward, what.loss, what.optimizer, options_.gradient_transforms};
   const auto varying = what.optimizer.numbers(at_.step, at_.learning_rate_scale);
   const std::size_t count = what.optimizer.numbers_per_step;
   const std::size_t pieces = options_.distribution.pieces();
@@ -306,45 +269,38 @@ void trainer_core<B>::run_shared(const subject& what, model_part which, const ba
 }
 
 /// Moves the times of the device's helper threads into the recording, if there is one.
-template <backend B>
-void trainer_core<B>::take_log(const B& device) {
-  if constexpr (requires { device.log(); }) {
-    if (times_ != nullptr) {
-      times_->helpers = device.log().take();
-    }
+GLIA_INLINE void trainer_core::take_log(const glia::device& device) {
+  busy_log* const log = device.implementation().log();
+  if (log != nullptr && times_ != nullptr) {
+    times_->helpers = log->take();
   }
 }
 
-template <backend B>
-const typename trainer_core<B>::tensor& trainer_core<B>::present(const B& device,
-                                                                 std::size_t samples,
-                                                                 std::size_t rows) {
+GLIA_INLINE const tensor& trainer_core::present(const glia::device& device, std::size_t samples,
+                                                std::size_t rows) {
   if (rows_.samples != samples || rows_.rows != rows) {
     std::vector<float> present(rows);
     std::fill_n(present.begin(), samples, 1.0F);
-    rows_ = {samples, rows, samples_from_host(device, std::span<const float>(present), {rows})};
+    rows_ = {samples, rows, device.samples_from_host(std::span<const float>(present), {rows})};
   }
   return rows_.present;
 }
 
-template <backend B>
-void trainer_core<B>::watch(const model_core<B>& net, timeline* times) {
+GLIA_INLINE void trainer_core::watch(const model_core& net, timeline* times) {
   times_ = times;
-  if constexpr (requires { net.device().log(); }) {
-    net.device().log().watch(times != nullptr);
+  if (busy_log* const log = net.device().implementation().log()) {
+    log->watch(times != nullptr);
   }
 }
 
-template <backend B>
-step_shapes trainer_core<B>::shapes_for(const subject& what, const batch& b) {
+GLIA_INLINE step_shapes trainer_core::shapes_for(const subject& what, const batch& b) {
   return {batch_of(b.size, what.net.sample_shape()), target_spec(b), what.net.depth_first(),
           !counted_by(what.loss, b, what.net.output_shape()).all()};
 }
 
-template <backend B>
-step_inputs<B> trainer_core<B>::inputs_for(const subject& what, const batch& b,
-                                           std::size_t samples) const {
-  const B& device = what.net.device();
+GLIA_INLINE step_inputs trainer_core::inputs_for(const subject& what, const batch& b,
+                                                 std::size_t samples) const {
+  const glia::device& device = what.net.device();
   const auto words = step_key{.seed = at_.seed,
                               .step = static_cast<std::uint32_t>(at_.step),
                               .first_sample = static_cast<std::uint32_t>(b.first)}
@@ -352,16 +308,15 @@ step_inputs<B> trainer_core<B>::inputs_for(const subject& what, const batch& b,
   const auto varying = what.optimizer.numbers(at_.step, at_.learning_rate_scale);
   const std::size_t count = what.optimizer.numbers_per_step;
   const counted_targets counted = counted_by(what.loss, b, what.net.output_shape());
-  return {samples_from_host(device, std::span<const float>(b.inputs), b.input_shape),
+  return {device.samples_from_host(std::span<const float>(b.inputs), b.input_shape),
           targets_of(device, b, what.net.output_shape()),
           device.from_host(std::span<const std::int32_t>(words), {words.size()}),
           device.from_host(std::span<const double>(varying.data(), count), {count}),
           counted.all() ? tensor{} : present_rows(device, counted, b, samples)};
 }
 
-template <backend B>
-std::string trainer_core<B>::first_not_finite(const subject& what, model_part which,
-                                              const batch& b) const {
+GLIA_INLINE std::string trainer_core::first_not_finite(const subject& what, model_part which,
+                                                       const batch& b) const {
   if (!all_finite(b.inputs) || !all_finite(b.targets)) {
     return all_finite(b.inputs) ? "the targets of the batch" : "the inputs of the batch";
   }
@@ -372,40 +327,38 @@ std::string trainer_core<B>::first_not_finite(const subject& what, model_part wh
     }
   }
   std::string found;
-  if constexpr (program_backend<B>) {
-    step_inputs<B> on_device = inputs_for(what, b, b.size);
-    if constexpr (compiling_backend<B>) {
-      const counted_targets counted = counted_by(what.loss, b, what.net.output_shape());
-      on_device.present = present_rows(what.net.device(), counted, b, b.size);
-    }
-    const step_program<B> plain =
-        make_program(what, which, shapes_for(what, b), std::nullopt, step_kind::plain);
-    // Tensors are copied on write, so that the step does not change the model.
-    parameter_list<B> parameters = what.net.parameters();
-    slot_lists<B> slots = memory_;
-    std::vector<tensor*> room;
-    const auto look = [&](const graph_node& node, std::span<const tensor* const> results) {
-      for (const tensor* result : results) {
-        if (found.empty() && *result && !all_finite(what.net.device(), *result)) {
-          found = text_of(plain.calls().place_of(node), node.kernel.name());
-        }
-      }
-    };
-    const typename step_program<B>::probe_function probe(look);
-    plain.run(std::move(on_device), parameters, slots, room, {}, nullptr, &probe);
+  const glia::device& device = what.net.device();
+  step_inputs on_device = inputs_for(what, b, b.size);
+  if (device.compiles_whole_graphs()) {
+    const counted_targets counted = counted_by(what.loss, b, what.net.output_shape());
+    on_device.present = present_rows(device, counted, b, b.size);
   }
+  const step_program plain =
+      make_program(what, which, shapes_for(what, b), std::nullopt, step_kind::plain);
+  // Tensors are copied on write, so that the step does not change the model.
+  parameter_list parameters = what.net.parameters();
+  slot_lists slots = memory_;
+  std::vector<tensor*> room;
+  const auto look = [&](const graph_node& node, std::span<const tensor* const> results) {
+    for (const tensor* result : results) {
+      if (found.empty() && *result && !all_finite(device, *result)) {
+        found = text_of(plain.calls().place_of(node), node.kernel.name());
+      }
+    }
+  };
+  const probe_function probe(look);
+  plain.run(std::move(on_device), parameters, slots, room, {}, nullptr, &probe);
   return found;
 }
 
-template <backend B>
-step_program<B> trainer_core<B>::make_program(const subject& what, model_part which,
-                                              const step_shapes& shapes,
-                                              const std::optional<scoring>& scores,
-                                              step_kind kind) const requires program_backend<B> {
-  const auto forward = [&](scope<X>& s, variable<X> x) {
+GLIA_INLINE step_program trainer_core::make_program(const subject& what, model_part which,
+                                                    const step_shapes& shapes,
+                                                    const std::optional<scoring>& scores,
+                                                    step_kind kind) const {
+  const auto forward = [&](scope& s, variable x) {
     return what.net.run(what.described, s, std::move(x));
   };
-  const step_rule<X> rule{forward, what.loss, what.optimizer, options_.gradient_transforms};
+  const step_rule rule{forward, what.loss, what.optimizer, options_.gradient_transforms};
   return {what.net.device(),
           shapes,
           what.net.parameters(),
@@ -416,10 +369,9 @@ step_program<B> trainer_core<B>::make_program(const subject& what, model_part wh
           kind};
 }
 
-template <backend B>
-const step_program<B>& trainer_core<B>::program_for(
-    const subject& what, model_part which, const step_shapes& shapes,
-    const running_scores<B>* sums) requires program_backend<B> {
+GLIA_INLINE const step_program& trainer_core::program_for(const subject& what, model_part which,
+                                                          const step_shapes& shapes,
+                                                          const running_scores* sums) {
   const auto fits = [&](const kept_program& known) {
     return known.shapes == shapes && known.which == which &&
            known.scores.has_value() == (sums != nullptr) &&
@@ -438,15 +390,14 @@ const step_program<B>& trainer_core<B>::program_for(
   }
   const auto scores = sums == nullptr ? std::nullopt : std::optional(sums->how());
   programs_.push_back({shapes, which, scores,
-                       std::make_shared<const step_program<B>>(
+                       std::make_shared<const step_program>(
                            make_program(what, which, shapes, scores, step_kind::fast))});
   return *programs_.back().made;
 }
 
-template <backend B>
-history trainer_core<B>::fit(const subject& what, const dataset_view& train,
-                             const dataset_view* validation, const fit_options& options) {
-  return fit_run<B>(*this, what, options).run(train, validation);
+GLIA_INLINE history trainer_core::fit(const subject& what, const dataset_view& train,
+                                      const dataset_view* validation, const fit_options& options) {
+  return fit_run(*this, what, options).run(train, validation);
 }
 
 }  // namespace glia

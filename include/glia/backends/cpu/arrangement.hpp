@@ -17,7 +17,7 @@ namespace glia::cpu_loops {
 template <class T>
 class arrangement {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   explicit arrangement(const workers& team) : team_(&team) {}
 

@@ -23,7 +23,7 @@ namespace glia::cpu_loops {
 template <class T>
 class convolution {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
   using pointwise = pointwise_convolution<T>;
 
   explicit convolution(const workers& team) : team_(&team) {}
@@ -88,7 +88,7 @@ class convolution {
     // image. For weights that are not finite, these products would not be zero.
     if (depthwise_convolution<T>::applies(s) && depthwise_convolution<T>::turns_round(s.window) &&
         all_finite(*team_, w, taps * s.c)) {
-      const tensor turned(memory, s.weights());
+      const host_tensor<T> turned(memory, s.weights());
       for (std::size_t tap = 0; tap < taps; ++tap) {
         std::copy_n(w + tap * s.c, s.c, turned.data() + (taps - 1 - tap) * s.c);
       }

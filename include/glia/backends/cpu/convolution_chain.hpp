@@ -322,7 +322,7 @@ class chain_run {
 template <class T>
 class convolution_chain {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   explicit convolution_chain(const workers& team) : team_(&team) {}
 

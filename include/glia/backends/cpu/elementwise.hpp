@@ -23,7 +23,7 @@ namespace glia::cpu_loops {
 template <class T>
 class elementwise {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   explicit elementwise(const workers& team) : team_(&team) {}
 

@@ -17,7 +17,7 @@ namespace glia::cpu_loops {
 template <class T>
 class indexing {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   explicit indexing(const workers& team) : team_(&team) {}
 
@@ -57,11 +57,11 @@ class indexing {
     }
     // Each row of the table is the accumulator of a chain. If many rows are added to one row of the
     // table, its chains are added to a total. The rounding error of the total is stored beside it.
-    const tensor totals(memory, {most_long, 2, columns});
+    const host_tensor<T> totals(memory, {most_long, 2, columns});
     // For each block of columns and each row of the table: the number of terms in its chain, and
     // the index of its total, counted from 1.
     const std::size_t blocks = (columns + block_columns - 1) / block_columns;
-    const tensor counts(memory, {blocks, 2, k.count}, element::index);
+    const host_tensor<T> counts(memory, {blocks, 2, k.count}, element::index);
     team_->for_blocks(
         columns, block_columns, [&](auto loops, std::size_t column, std::size_t some) {
           std::int32_t* const added = counts.integers() + column / block_columns * 2 * k.count;

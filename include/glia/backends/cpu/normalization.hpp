@@ -26,7 +26,7 @@ namespace glia::cpu_loops {
 template <class T>
 class normalizing {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   explicit normalizing(const workers& team) : team_(&team) {}
 
@@ -62,7 +62,7 @@ class normalizing {
     const strips cut(sets.rows, sets.columns);
     // The sums for gamma and for beta, separately for each sample.
     const std::size_t columns = sets.columns;
-    const tensor sums(memory, {sets.samples, 2, columns});
+    const host_tensor<T> sums(memory, {sets.samples, 2, columns});
     for_samples(
         sets, cut, 3, memory, [&](std::size_t sample, T* room, const auto& for_tasks, auto loops) {
           const std::size_t at = sample * sets.rows * columns;
@@ -93,7 +93,7 @@ class normalizing {
     const std::size_t threads = alone ? team_->threads() : 1;
     const std::size_t each = sums * (cut.chunks() * sets.columns + threads * cut.width()) +
                              numbers_of_column * cut.width();
-    const tensor room(memory, {alone ? 1 : team_->threads(), each});
+    const host_tensor<T> room(memory, {alone ? 1 : team_->threads(), each});
     with_isa(team_->level(), [&](auto loops) {
       if (alone) {
         body(

@@ -81,7 +81,7 @@ void pack_transformed(const Loops& loops, const T* w, std::size_t inputs, std::s
 template <class T>
 class packing {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   explicit packing(const workers& team) : team_(&team) {}
 

@@ -20,7 +20,7 @@ namespace glia::cpu_loops {
 template <class T>
 class pointwise_convolution {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   [[nodiscard]] static bool applies(const window_sizes& s) {
     return s.window == window2d{.height = 1, .width = 1} && s.groups == 1;
@@ -40,9 +40,9 @@ class pointwise_convolution {
     with_isa(team_->level(), [&](auto loops) {
       using dense = dense_product<T, decltype(loops)>;
       const bool by_blas = team_->blas_fits();
-      const tensor packed = by_blas || pixels_ <= block
-                                ? tensor{}
-                                : packed_matrix(loops, *team_, memory, w, inputs, outputs);
+      const host_tensor<T> packed = by_blas || pixels_ <= block
+                                        ? host_tensor<T>{}
+                                        : packed_matrix(loops, *team_, memory, w, inputs, outputs);
       team_->run((pixels_ + block - 1) / block, [&](std::size_t task, std::size_t) {
         const std::size_t first = task * block;
         const matmul_sizes sizes{std::min(block, pixels_ - first), outputs, inputs};
@@ -63,7 +63,7 @@ class pointwise_convolution {
     const std::size_t room = with_isa(team_->level(), [&](auto loops) {
       return team_->blas_fits() ? 0 : dense_product<T, decltype(loops)>::room_for(outputs_);
     });
-    const tensor scratch(memory, {team_->threads(), room});
+    const host_tensor<T> scratch(memory, {team_->threads(), room});
     // Multiplies a range of pixels for a range of inputs.
     const auto multiply = [&](auto loops, std::size_t pixel, std::size_t pixels, std::size_t first,
                               std::size_t inputs, T* sum, bool add, std::size_t thread) {

@@ -29,7 +29,7 @@ namespace glia::cpu_loops {
 template <class T>
 class pooled_convolution {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   explicit pooled_convolution(const workers& team) : team_(&team) {}
 

@@ -16,7 +16,7 @@ namespace glia::cpu_loops {
 template <class T>
 class pooling {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   explicit pooling(const workers& team) : team_(&team) {}
 

@@ -20,7 +20,7 @@ namespace glia::cpu_loops {
 template <class T>
 class products {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   explicit products(const workers& team) : team_(&team) {}
 
@@ -152,8 +152,8 @@ class products {
   void multiply_in_parts(const matrix<T>& left, const matrix<T>& right, T* c, const matmul_sizes& s,
                          const epilogue<T>& last, const memory_pool& memory) const {
     const std::size_t size = s.m * s.n;
-    const tensor part(memory, {size});
-    const tensor lost(memory, {size});
+    const host_tensor<T> part(memory, {size});
+    const host_tensor<T> lost(memory, {size});
     std::fill_n(c, size, T{0});
     std::fill_n(lost.data(), size, T{0});
     const auto for_blocks = [&](const auto& body) {

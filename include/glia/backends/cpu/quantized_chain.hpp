@@ -492,7 +492,7 @@ class quantized_run {
 template <class T>
 class quantization {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   explicit quantization(const workers& team) : team_(&team) {}
 

@@ -57,7 +57,7 @@ class recurrent_product {
 template <class T>
 class recurrence {
  public:
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   explicit recurrence(const workers& team) : team_(&team) {}
 
@@ -174,7 +174,7 @@ class recurrence {
                    const Body& body) const {
     const std::size_t each = (s.samples + team_->threads() - 1) / team_->threads();
     const std::size_t block = std::clamp<std::size_t>(each, 1, most_at_once);
-    const tensor all(memory, {s.samples, room});
+    const host_tensor<T> all(memory, {s.samples, room});
     team_->run((s.samples + block - 1) / block, [&](std::size_t task, std::size_t) {
       const std::size_t first = task * block;
       body(first, std::min(block, s.samples - first), all.data() + first * room);

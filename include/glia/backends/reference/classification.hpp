@@ -13,7 +13,7 @@ namespace glia::reference_loops {
 
 template <class T>
 struct classification {
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   void compute(const kernels::softmax&, const memory_pool&, const tensor& x,
                const tensor& y) const {

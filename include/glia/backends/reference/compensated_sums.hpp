@@ -12,7 +12,7 @@ namespace glia::reference_loops {
 template <class T>
 class compensated_sums {
  public:
-  compensated_sums(const memory_pool& memory, const host_tensor<T>& totals)
+  compensated_sums(const memory_pool& memory, const tensor_view<T>& totals)
       : totals_(totals.data()), size_(totals.size()), lost_(memory, {totals.size()}) {
     std::fill_n(totals_, size_, T{0});
     std::fill_n(lost_.data(), size_, T{0});

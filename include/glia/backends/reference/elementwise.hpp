@@ -167,7 +167,7 @@ T apply(binary_function function, T a, T b) {
 
 template <class T>
 struct elementwise {
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   void compute(const kernels::unary& k, const memory_pool&, const tensor& x,
                const tensor& y) const {

@@ -12,7 +12,7 @@ namespace glia::reference_loops {
 
 template <class T>
 struct indexing {
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   void compute(const kernels::gather&, const memory_pool&, const tensor& table,
                const tensor& indices, const tensor& rows) const {

@@ -12,7 +12,7 @@ namespace glia::reference_loops {
 
 template <class T>
 struct normalizing {
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   void compute(const kernels::normalize& k, const memory_pool&, const tensor& x,
                const tensor& gamma, const tensor& beta, const tensor& y, const tensor& mean,
@@ -37,7 +37,7 @@ struct normalizing {
                const tensor& x, const tensor& gamma, const tensor& mean, const tensor& variance,
                const tensor& dx, const tensor& dgamma, const tensor& dbeta) const {
     const normalized_sets over(x.shape(), k.kind, k.groups);
-    const tensor lost(memory, {2, over.columns});
+    const host_tensor<T> lost(memory, {2, over.columns});
     std::fill_n(lost.data(), lost.size(), T{0});
     std::fill_n(dgamma.data(), over.columns, T{0});
     std::fill_n(dbeta.data(), over.columns, T{0});

@@ -14,7 +14,7 @@ namespace glia::reference_loops {
 
 template <class T>
 struct pooling {
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   void compute(const kernels::max_pool2d& k, const memory_pool&, const tensor& x, const tensor& y,
                const tensor& position) const {

@@ -15,7 +15,7 @@ namespace glia::reference_loops {
 
 template <class T>
 struct products {
-  using tensor = host_tensor<T>;
+  using tensor = tensor_view<T>;
 
   void compute(const kernels::matmul& k, const memory_pool&, const tensor& a, const tensor& b,
                const tensor& c) const {

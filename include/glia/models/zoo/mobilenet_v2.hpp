@@ -101,10 +101,7 @@ class mobilenet_v2 {
     return result;
   }
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    return net_(s, std::move(x));
-  }
+  [[nodiscard]] variable operator()(scope& s, variable x) const { return net_(s, std::move(x)); }
 
   [[nodiscard]] std::string description() const {
     const std::size_t first = net_.stages_begin();

@@ -129,8 +129,7 @@ class zoo_network {
     return begin_of(first_) <= node && node < begin_of(end_);
   }
 
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
     for (std::size_t i = first_; i < end_; ++i) {
       x = s.run(stage{this, i}, std::move(x), name_, i);
     }
@@ -153,30 +152,28 @@ class zoo_network {
     using contains_layers = void;
     static constexpr bool preserves_output_kind = true;
 
-    template <backend B>
-    [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+    [[nodiscard]] variable operator()(scope& s, variable x) const {
       return network->run_stage(s, std::move(x), index);
     }
     [[nodiscard]] std::string description() const { return text("stage ", index); }
   };
 
   /// A join as a layer with one input. The other inputs are members.
-  template <backend B, class Join>
+  template <class Join>
   struct joining {
     const Join* join;
-    const std::vector<variable<B>>* inputs;
+    const std::vector<variable>* inputs;
 
-    [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>&) const {
+    [[nodiscard]] variable operator()(scope& s, const variable&) const {
       return (*join)(s, *inputs);
     }
     [[nodiscard]] std::string description() const { return join->description(); }
   };
 
   /// The outputs of a stage's layers. Each is kept until the last layer has used it.
-  template <backend B>
   class outputs {
    public:
-    outputs(const std::vector<zoo_node>& nodes, std::size_t begin, std::size_t end, variable<B> x)
+    outputs(const std::vector<zoo_node>& nodes, std::size_t begin, std::size_t end, variable x)
         : begin_(begin), values_(end - begin + 1), uses_(end - begin + 1) {
       for (std::size_t n = begin; n < end; ++n) {
         for (const std::size_t input : nodes[n].inputs) {
@@ -186,53 +183,26 @@ class zoo_network {
       values_[0] = std::move(x);
     }
 
-    [[nodiscard]] variable<B> take(std::size_t number) {
-      std::optional<variable<B>>& value = values_[number - begin_];
-      variable<B> result = *value;
+    [[nodiscard]] variable take(std::size_t number) {
+      std::optional<variable>& value = values_[number - begin_];
+      variable result = *value;
       if (--uses_[number - begin_] == 0) {
         value.reset();
       }
       return result;
     }
-    void give(std::size_t number, variable<B> y) { values_[number - begin_] = std::move(y); }
-    [[nodiscard]] variable<B> last() { return std::move(*values_.back()); }
+    void give(std::size_t number, variable y) { values_[number - begin_] = std::move(y); }
+    [[nodiscard]] variable last() { return std::move(*values_.back()); }
 
    private:
     std::size_t begin_;
-    std::vector<std::optional<variable<B>>> values_;
+    std::vector<std::optional<variable>> values_;
     std::vector<std::size_t> uses_;
   };
 
-  template <backend B>
-  [[nodiscard]] variable<B> run_stage(scope<B>& s, variable<B> x, std::size_t index) const {
-    const std::size_t begin = begin_of(index);
-    const std::size_t end = ends_[index];
-    outputs<B> values(nodes_, begin, end, std::move(x));
-    for (std::size_t n = begin; n < end; ++n) {
-      std::vector<variable<B>> inputs;
-      for (const std::size_t input : nodes_[n].inputs) {
-        inputs.push_back(values.take(input));
-      }
-      values.give(n + 1, run_node(s, nodes_[n], std::move(inputs)));
-    }
-    return values.last();
-  }
-
-  template <backend B>
-  [[nodiscard]] static variable<B> run_node(scope<B>& s, const zoo_node& node,
-                                            std::vector<variable<B>> inputs) {
-    const typename scope<B>::name_scope called(s, node.name);
-    return std::visit(
-        [&]<class Layer>(const Layer& layer) {
-          if constexpr (branch_join<Layer>) {
-            return s.run(joining<B, Layer>{&layer, &inputs}, inputs[0], node.name,
-                         scope<B>::no_index);
-          } else {
-            return s.run(layer, std::move(inputs[0]), node.name, scope<B>::no_index);
-          }
-        },
-        node.layer);
-  }
+  [[nodiscard]] variable run_stage(scope& s, variable x, std::size_t index) const;
+  [[nodiscard]] static variable run_node(scope& s, const zoo_node& node,
+                                         std::vector<variable> inputs);
 
   [[nodiscard]] static bool joins(const zoo_layer& layer) {
     return std::holds_alternative<join::add>(layer) || std::holds_alternative<join::concat>(layer);
@@ -253,14 +223,6 @@ class zoo_network {
 
 }  // namespace glia
 
-#ifdef GLIA_COMPILED
-#include "glia/backends/cpu.hpp"
-
-namespace glia {
-
-// Compiled into `glia::compiled`; see compiled.hpp.
-extern template variable<recorder> zoo_network::run_stage(scope<recorder>&, variable<recorder>,
-                                                          std::size_t) const;
-
-}  // namespace glia
+#ifndef GLIA_COMPILED
+#include "glia/models/zoo/zoo_network_impl.hpp"
 #endif

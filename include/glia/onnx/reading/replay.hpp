@@ -28,19 +28,16 @@ using read_kernels =
                 kernels::argmax, kernels::dropout, kernels::recurrence, kernels::fake_quantize>;
 
 /// Runs the nodes of a graph as differentiable ops.
-template <backend B>
 class replay {
  public:
-  using tensor = typename B::tensor;
-
-  replay(const graph& calls, tape<B>& on) : calls_(&calls), on_(&on), values_(calls.value_count()) {
-    const B& device = on.device();
+  replay(const graph& calls, tape& on) : calls_(&calls), on_(&on), values_(calls.value_count()) {
+    const glia::device& device = on.device();
     for (const graph_constant& one : calls.constants()) {
       const shape& s = calls.spec(one.value).shape;
       std::visit(
           [&](const auto& all) {
             using T = typename std::remove_cvref_t<decltype(all)>::value_type;
-            tensor value = device.from_host(std::span<const T>(all), s);
+            glia::tensor value = device.from_host(std::span<const T>(all), s);
             if constexpr (std::is_same_v<T, double>) {
               values_[one.value].real = on.constant(std::move(value));
             } else {
@@ -51,15 +48,15 @@ class replay {
     }
   }
 
-  void set(value_id id, variable<B> value) { values_[id].real = std::move(value); }
-  [[nodiscard]] const variable<B>& real(value_id id) const {
+  void set(value_id id, variable value) { values_[id].real = std::move(value); }
+  [[nodiscard]] const variable& real(value_id id) const {
     require<value_error>(is_real(id), "onnx: a value is used before it is computed");
     return *values_[id].real;
   }
   [[nodiscard]] bool is_real(value_id id) const { return values_[id].real.has_value(); }
 
   /// Runs one node. `s` provides random numbers.
-  void run(const graph_node& node, scope<B>& s) {
+  void run(const graph_node& node, scope& s) {
     node_ = &node;
     scope_ = &s;
     const bool known = visit_kernel(node.kernel, read_kernels{}, [&](const auto& k) { apply(k); });
@@ -68,26 +65,26 @@ class replay {
 
  private:
   struct either {
-    std::optional<variable<B>> real;
-    tensor index{};
+    std::optional<variable> real;
+    glia::tensor index{};
   };
 
-  [[nodiscard]] const variable<B>& x(std::size_t i) const { return real(node_->operands[i]); }
-  [[nodiscard]] std::optional<variable<B>> maybe(std::size_t i) const {
+  [[nodiscard]] const variable& x(std::size_t i) const { return real(node_->operands[i]); }
+  [[nodiscard]] std::optional<variable> maybe(std::size_t i) const {
     return node_->operands[i] == no_value ? std::nullopt : std::optional(x(i));
   }
-  [[nodiscard]] const tensor& index(std::size_t i) const {
+  [[nodiscard]] const glia::tensor& index(std::size_t i) const {
     return values_[node_->operands[i]].index;
   }
-  void give(variable<B> y, std::size_t i = 0) { values_[node_->results[i]].real = std::move(y); }
-  void give_index(tensor y) { values_[node_->results[0]].index = std::move(y); }
+  void give(variable y, std::size_t i = 0) { values_[node_->results[i]].real = std::move(y); }
+  void give_index(glia::tensor y) { values_[node_->results[0]].index = std::move(y); }
 
   void apply(const kernels::full& k) { give(on_->constant(on_->device().run(k))); }
   void apply(const kernels::reshape& k) { give(ops::reshape(x(0), k.to)); }
   void apply(const kernels::broadcast_to& k) { give(ops::broadcast_to(x(0), k.to)); }
   void apply(const kernels::sum_to& k) { give(ops::sum_to(x(0), k.to)); }
   void apply(const kernels::concat& k) {
-    std::vector<variable<B>> parts;
+    std::vector<variable> parts;
     for (const value_id id : node_->operands) {
       if (id != no_value) {
         parts.push_back(real(id));
@@ -142,21 +139,17 @@ class replay {
   void apply(const kernels::fake_quantize& k) {
     give(ops::fake_quantize(x(0), x(1).value(), k.range));
   }
-  void apply([[maybe_unused]] const kernels::recurrence& k) {
-    if constexpr (glia::detail::runs_recurrence<B>) {
-      const auto counts = maybe(4);
-      give(ops::recurrence(k.cell, k.backwards, x(0), x(1), maybe(2), tensor{},
-                           counts ? counts->value() : tensor{}));
-    } else {
-      throw value_error("onnx: the device has no kernel for recurrences");
-    }
+  void apply(const kernels::recurrence& k) {
+    const auto counts = maybe(4);
+    give(ops::recurrence(k.cell, k.backwards, x(0), x(1), maybe(2), glia::tensor{},
+                         counts ? counts->value() : glia::tensor{}));
   }
 
   const graph* calls_;
-  tape<B>* on_;
+  tape* on_;
   std::vector<either> values_;
   const graph_node* node_ = nullptr;
-  scope<B>* scope_ = nullptr;
+  scope* scope_ = nullptr;
 };
 
 }  // namespace glia::onnx

@@ -5,11 +5,10 @@
 #include <cstddef>
 #include <string>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
+#include "glia/backends/device.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/random.hpp"
 #include "glia/core/shape.hpp"
@@ -29,11 +28,10 @@ void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const 
                               const Tensor& y) {
   const auto& device = b.device();
   const kernels::packed_conv2d_max_pool2d kernel{how, map};
-  using device_type = std::remove_cvref_t<decltype(device)>;
   if (how.groups != 1) {
     return;
   }
-  if constexpr (runs<device_type, kernels::packed_conv2d_max_pool2d>) {
+  if (has_fused<kernels::packed_conv2d_max_pool2d>(device)) {
     b.out(device.run(kernel, x, w, bias, device.run(kernels::pack_panels{}, w, bias)));
   } else {
     b.out(y);
@@ -41,7 +39,7 @@ void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const 
   if (!transforms(how, w.shape())) {
     return;
   }
-  if constexpr (runs<device_type, kernels::packed_conv2d_max_pool2d>) {
+  if (has_fused<kernels::packed_conv2d_max_pool2d>(device)) {
     b.out(device.run(kernel, x, w, bias, device.run(kernels::pack_transformed{}, w)));
   } else {
     b.out(y);
@@ -54,7 +52,7 @@ template <class Bench, class Tensor>
 void convolve_and_pool(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
                        const unary_map& map, const convolution_pooling& how, Tensor dy) {
   const auto& device = b.device();
-  if constexpr (runs<std::remove_cvref_t<decltype(device)>, kernels::conv2d_max_pool2d>) {
+  if (has_fused<kernels::conv2d_max_pool2d>(device)) {
     const auto [y, position] = device.run(kernels::conv2d_max_pool2d{how, map, true}, x, w, bias);
     b.out(y);
     b.out(device.run(kernels::conv2d_max_pool2d{how, map, false}, x, w, bias)[0]);
@@ -96,8 +94,7 @@ struct chain_link {
 template <class Bench, class Tensor>
 void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>& links) {
   const auto& device = b.device();
-  using device_type = std::remove_cvref_t<decltype(device)>;
-  if constexpr (runs<device_type, kernels::conv2d_chain>) {
+  if (has_fused<kernels::conv2d_chain>(device)) {
     kernels::conv2d_chain chain{links.size()};
     std::array<Tensor, 2 * max_chain> weights;
     for (std::size_t i = 0; i < links.size(); ++i) {
@@ -107,7 +104,7 @@ void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>
     }
     const auto run = [&](const auto&... each) { return device.run(chain, x, each...); };
     b.out(std::apply(run, weights));
-    if constexpr (runs<device_type, kernels::pack_panels>) {
+    if (has_fused<kernels::pack_panels>(device)) {
       for (std::size_t i = 0; i < links.size(); ++i) {
         chain.packed[i] = links[i].weights.shape();
         weights[2 * i] = device.run(kernels::pack_panels{}, links[i].weights, links[i].bias);

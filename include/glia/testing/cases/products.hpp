@@ -2,10 +2,9 @@
 
 #include <cstddef>
 #include <string>
-#include <type_traits>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
+#include "glia/backends/device.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/kernels/packed_weights.hpp"
@@ -18,7 +17,7 @@ template <class Bench, class Tensor>
 void multiply_packed(Bench& b, const unary_map& map, const Tensor& x, const Tensor& w,
                      const Tensor& bias) {
   const auto& device = b.device();
-  if constexpr (runs<std::remove_cvref_t<decltype(device)>, kernels::packed_dense>) {
+  if (has_fused<kernels::packed_dense>(device)) {
     const auto packed = device.run(kernels::pack_panels{}, w, Tensor{});
     b.out(device.run(kernels::packed_dense{map}, x, w, bias, packed));
   } else {

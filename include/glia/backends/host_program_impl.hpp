@@ -14,29 +14,29 @@
 #include <variant>
 #include <vector>
 
+#include "glia/backends/host_backend.hpp"
+#include "glia/backends/host_program.hpp"
+#include "glia/backends/lane_program.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/core/spin_lock.hpp"
-#include "glia/graph/lane_program.hpp"
-#include "glia/graph/program.hpp"
 #include "glia/graph/storage_plan.hpp"
 
 namespace glia {
 
-template <backend B>
-struct program<B>::step {
-  kernel_function<B> run = nullptr;  // null for a stretch
+struct host_program::step {
+  host_function run = nullptr;  // null for a stretch
   const graph_node* node = nullptr;
   std::size_t stretch = 0;
   std::vector<std::size_t> finishes;  // outputs whose memory no later step uses
 };
 
 /// The memory of one run. No other run uses it at the same time.
-template <backend B>
-struct program<B>::workspace {
+struct host_program::workspace {
   tensor arena;                    // allocated during a run
   const void* arena_at = nullptr;  // address of the arena to which `values` refer
   std::vector<tensor> values;      // parts of the arena, inputs, and owned tensors
   std::vector<tensor> owned;       // outputs, and copies of inputs that change
-  std::vector<std::vector<typename lane_program<B>::workspace>> lanes;  // one for each stretch
+  std::vector<std::vector<lane_program::workspace>> lanes;  // one for each stretch
   std::uint64_t fixed = 0;  // version of the fixed inputs to which `values` refer
 
   [[nodiscard]] const tensor* at(value_id id) const {
@@ -45,15 +45,16 @@ struct program<B>::workspace {
   }
 };
 
-template <backend B>
-struct program<B>::state {
+struct host_program::state {
   using home = storage_plan::home;
 
-  graph calls;
-  B device;
+  const host_program& self;
+  const graph& calls;
+  std::shared_ptr<const host_memory_backend> on;
+  const host_memory_backend& device;
   storage_plan plan;
   std::vector<step> steps;
-  std::vector<lane_program<B>> stretches;
+  std::vector<lane_program> stretches;
   std::vector<tensor> constants;
   std::vector<value_id> of_inputs;   // values whose memory is a tensor of the caller
   std::vector<value_id> of_outputs;  // values whose memory the caller gets
@@ -64,10 +65,12 @@ struct program<B>::state {
   mutable std::vector<std::unique_ptr<workspace>> free;
   mutable std::size_t made = 0;
 
-  state(graph g, B on)
-      : calls(std::move(g)),
-        device(std::move(on)),
-        plan(calls, sizeof(typename B::value_type)),
+  state(const host_program& program, std::shared_ptr<const host_memory_backend> backend)
+      : self(program),
+        calls(program.calls()),
+        on(std::move(backend)),
+        device(*on),
+        plan(calls, device.real_bytes()),
         owned(calls.outputs().size() + calls.inputs().size()) {
     for (const graph_constant& c : calls.constants()) {
       const shape s = calls.spec(c.value).shape;
@@ -111,7 +114,7 @@ struct program<B>::state {
       if (node.kernel.relabels(calls.specs(node.operands))) {
         continue;  // both are in the same memory
       }
-      steps.push_back({kernel_function_of(node.kernel.type(), device), &node, 0, {}});
+      steps.push_back({device.function_for(node.kernel.type()), &node, 0, {}});
       note_uses(node, last_use);
     }
     // An output can share its memory with values that later steps still read, such as the gradient
@@ -132,14 +135,9 @@ struct program<B>::state {
     }
   }
 
-  void require_fitting(std::size_t number, const tensor& got) const {
-    const graph_input& input = calls.inputs()[number];
-    const tensor_spec expected = calls.spec(input.value);
-    require<shape_error>(got.shape() == expected.shape && got.type() == expected.type,
-                         "compiled graph: expected for the input '", input.name,
-                         "' a tensor of shape ", expected.shape, ", got ", got.shape(),
-                         got.shape() == expected.shape ? " with another element type" : "",
-                         "; a compiled graph runs only for the shapes with which it was recorded");
+  void require_fitting(std::size_t number, const tensor& given) const {
+    self.require_fitting(number, given);
+    device.require_own(given);
   }
 
   [[nodiscard]] std::unique_ptr<workspace> make_workspace() const {
@@ -152,7 +150,7 @@ struct program<B>::state {
         w->values[id] = constants[at.index].part(0, calls.spec(id));
       }
     }
-    for (const lane_program<B>& one : stretches) {
+    for (const lane_program& one : stretches) {
       w->lanes.push_back(one.make_workspaces(device));
     }
     return w;
@@ -162,11 +160,7 @@ struct program<B>::state {
   /// the outputs.
   void bind(workspace& w, std::span<tensor* const> inputs, const fixed_inputs& fixed,
             std::size_t outputs) const {
-    require<value_error>(inputs.size() + fixed.tensors.size() == calls.inputs().size() &&
-                             outputs == calls.outputs().size(),
-                         "compiled graph: expected ", calls.inputs().size(), " inputs and ",
-                         calls.outputs().size(), " outputs, got ",
-                         inputs.size() + fixed.tensors.size(), " and ", outputs);
+    self.require_counts(inputs.size() + fixed.tensors.size(), outputs);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       require_fitting(i, *inputs[i]);
       if (changed_in_place[i] && !inputs[i]->unique()) {
@@ -239,8 +233,7 @@ struct program<B>::state {
 
 /// Takes a free workspace, or creates one, for a run, and returns it to the free ones after the
 /// run.
-template <backend B>
-class program<B>::lease {
+class host_program::lease {
  public:
   explicit lease(const state& s) : state_(&s) {
     {
@@ -270,44 +263,23 @@ class program<B>::lease {
   std::unique_ptr<workspace> workspace_;
 };
 
-template <backend B>
-program<B>::program(graph calls, B device)
-    : state_(std::make_shared<const state>(std::move(calls), std::move(device))) {}
+GLIA_INLINE host_program::host_program(graph calls, std::shared_ptr<const host_memory_backend> on)
+    : executable(std::move(calls)), state_(std::make_unique<const state>(*this, std::move(on))) {}
+GLIA_INLINE host_program::~host_program() = default;
 
-template <backend B>
-const graph& program<B>::calls() const noexcept {
-  return state_->calls;
-}
-template <backend B>
-const B& program<B>::device() const noexcept {
-  return state_->device;
-}
-template <backend B>
-std::size_t program<B>::scratch_bytes() const noexcept {
-  return state_->plan.arena_bytes();
-}
+GLIA_INLINE std::size_t host_program::scratch_bytes() const { return state_->plan.arena_bytes(); }
 
-template <backend B>
-std::size_t program<B>::lane_bytes() const noexcept {
+GLIA_INLINE std::size_t host_program::lane_bytes() const {
   std::size_t most = 0;
-  if constexpr (lane_backend<B>) {
-    for (const lane_program<B>& one : state_->stretches) {
-      most = std::max(most, one.lane_bytes() * state_->device.lane_count());
-    }
+  for (const lane_program& one : state_->stretches) {
+    most = std::max(most, one.lane_bytes() * state_->device.lane_count());
   }
   return most;
 }
 
-template <backend B>
-void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
-                     const fixed_inputs& fixed) const {
-  run(inputs, outputs, fixed, nullptr);
-}
-
-template <backend B>
-void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
-                     const fixed_inputs& fixed, const probe_function* probe,
-                     timeline* times) const {
+GLIA_INLINE void host_program::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
+                                   const fixed_inputs& fixed, const probe_function* probe,
+                                   timeline* times) const {
   const state& s = *state_;
   const lease held(s);
   s.bind(*held, inputs, fixed, outputs.size());
@@ -315,9 +287,9 @@ void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
   s.release(*held, inputs, outputs);
 }
 
-template <backend B>
-void program<B>::run_into(std::span<tensor* const> inputs, std::span<const tensor> outputs,
-                          finished_function finished, timeline* times) const {
+GLIA_INLINE void host_program::run_into(std::span<tensor* const> inputs,
+                                        std::span<const tensor> outputs,
+                                        const finished_function& finished, timeline* times) const {
   const state& s = *state_;
   const lease held(s);
   workspace& w = *held;
@@ -348,10 +320,10 @@ void program<B>::run_into(std::span<tensor* const> inputs, std::span<const tenso
   s.release_inputs(w, inputs);
 }
 
-template <backend B>
-void program<B>::run_steps(workspace& w, const probe_function* probe,
-                           const outputs_function* finished, timeline* times) const {
+GLIA_INLINE void host_program::run_steps(workspace& w, const probe_function* probe,
+                                         const outputs_function* finished, timeline* times) const {
   const state& s = *state_;
+  const host_context on = s.device.context();
   const auto tell = [&](const step& one) {
     if (finished != nullptr && !one.finishes.empty()) {
       (*finished)(one.finishes);
@@ -382,7 +354,7 @@ void program<B>::run_steps(workspace& w, const probe_function* probe,
     for (std::size_t i = 0; i < one.node->results.size(); ++i) {
       results[i] = w.at(one.node->results[i]);
     }
-    one.run(s.device, one.node->kernel.value(), operands.data(), results.data());
+    one.run(on, one.node->kernel.value(), operands.data(), results.data());
     note();
     if (probe != nullptr) {
       (*probe)(*one.node, std::span<const tensor* const>(results.data(), one.node->results.size()));

@@ -10,29 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
+#include "glia/backends/host_backend.hpp"
 #include "glia/graph/graph.hpp"
-#include "glia/graph/kernel_functions.hpp"
 #include "glia/graph/storage_plan.hpp"
 #include "glia/graph/timeline.hpp"
 #include "glia/kernels/dropout.hpp"
 
 namespace glia {
-
-/// The placeholder for backends without lanes. Stretches are only marked for backends with lanes,
-/// so its constructor is not called; it throws if it is.
-template <backend B>
-class lane_program {
- public:
-  struct workspace {};
-
-  lane_program(const graph&, const storage_plan&, const B& device, std::size_t) {
-    throw value_error(text("program: the backend ", device.name(), " has no lanes for stretches"));
-  }
-  [[nodiscard]] std::vector<workspace> make_workspaces(const B&) const { return {}; }
-  void run(const B&, const std::vector<typename B::tensor>&, std::vector<workspace>&, const graph&,
-           timeline*) const {}
-};
 
 /// A compiled stretch: batch tiles of a few samples go through all of its kernels, so that
 /// intermediate tensors stay in the cache.
@@ -40,11 +24,8 @@ class lane_program {
 /// The samples are divided among the backend's lanes. For a sum over the samples, each lane adds up
 /// its own tiles in order, and the sums of the lanes are then added in order. The number of lanes
 /// is fixed, so the results do not depend on the number of threads.
-template <lane_backend B>
-class lane_program<B> {
+class lane_program {
  public:
-  using tensor = typename B::tensor;
-
   /// The memory of one lane during a run.
   struct workspace {
     tensor memory;              // used while the stretch runs
@@ -52,7 +33,8 @@ class lane_program<B> {
     std::exception_ptr failure;
   };
 
-  lane_program(const graph& calls, const storage_plan& plan, const B& device, std::size_t number)
+  lane_program(const graph& calls, const storage_plan& plan, const host_memory_backend& device,
+               std::size_t number)
       : range_(calls.stretches()[number]), number_(number), memory_(plan.lane(number)) {
     find_counts(device.lane_count());
     for (std::size_t n = range_.first; n < range_.end; ++n) {
@@ -63,7 +45,7 @@ class lane_program<B> {
   /// Returns the memory of each lane in bytes.
   [[nodiscard]] std::size_t lane_bytes() const noexcept { return memory_.bytes + key_bytes; }
 
-  [[nodiscard]] std::vector<workspace> make_workspaces(const B& device) const {
+  [[nodiscard]] std::vector<workspace> make_workspaces(const host_memory_backend& device) const {
     std::vector<workspace> result(device.lane_count());
     for (workspace& lane : result) {
       lane.views.resize(locals_.size());
@@ -73,8 +55,8 @@ class lane_program<B> {
 
   /// Runs the stretch. `values` are the tensors of the run; each batch tile reads and writes its
   /// rows of the tensors of the whole batch. `calls` is the graph of the stretch, for the timeline.
-  void run(const B& device, const std::vector<tensor>& values, std::vector<workspace>& lanes,
-           const graph& calls, timeline* times) const {
+  void run(const host_memory_backend& device, const std::vector<tensor>& values,
+           std::vector<workspace>& lanes, const graph& calls, timeline* times) const {
     if (times != nullptr && times->lanes.size() < lanes.size()) {
       times->lanes.resize(lanes.size());
     }
@@ -98,8 +80,7 @@ class lane_program<B> {
       const tensor_spec spec = spec_of(total);
       device.copy_into(lanes[0].memory.part(s.part, spec), total);
       for (std::size_t i = 1; i < lanes.size(); ++i) {
-        device.run_into(kernels::binary{binary_function::add}, total,
-                        lanes[i].memory.part(s.part, spec), total);
+        add(device, total, lanes[i].memory.part(s.part, spec));
       }
     }
     for (workspace& lane : lanes) {
@@ -121,7 +102,7 @@ class lane_program<B> {
   };
 
   struct call {
-    kernel_function<B> run;
+    host_function run;
     std::size_t node;                   // index of the node in the graph
     std::vector<any_kernel> kernels;    // one for each size of batch tiles
     std::vector<std::size_t> operands;  // indices of locals
@@ -130,6 +111,15 @@ class lane_program<B> {
   };
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  /// Adds the elements of a tensor to those of `sum`.
+  static void add(const host_memory_backend& device, const tensor& sum, const tensor& addend) {
+    const kernels::binary kernel{binary_function::add};
+    const std::array<const tensor*, 2> operands{&sum, &addend};
+    const tensor* const result = &sum;
+    device.function_for(detail::type_of<kernels::binary>)(device.context(), &kernel,
+                                                          operands.data(), &result);
+  }
 
   /// Determines the sizes of the batch tiles. There are few different sizes.
   void find_counts(std::size_t lanes) {
@@ -145,10 +135,11 @@ class lane_program<B> {
     }
   }
 
-  void add(const graph& calls, const storage_plan& plan, const B& device, std::size_t number) {
+  void add(const graph& calls, const storage_plan& plan, const host_memory_backend& device,
+           std::size_t number) {
     const graph_node& node = calls.nodes()[number];
     const storage_plan::roles roles = storage_plan::roles_of(calls, node);
-    call one{kernel_function_of(node.kernel.type(), device), number, {}, {}, {}, {}};
+    call one{device.function_for(node.kernel.type()), number, {}, {}, {}, {}};
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       one.operands.push_back(local_of(calls, plan, node.operands[i], roles.operands[i]));
     }
@@ -196,8 +187,9 @@ class lane_program<B> {
     return locals_.size() - 1;
   }
 
-  void run_lane(const B& device, const std::vector<tensor>& values, workspace& w, std::size_t first,
-                std::size_t end, const graph& calls, std::vector<kernel_time>* times) const {
+  void run_lane(const host_memory_backend& device, const std::vector<tensor>& values, workspace& w,
+                std::size_t first, std::size_t end, const graph& calls,
+                std::vector<kernel_time>* times) const {
     for (bool begins = true; first < end; begins = false) {
       const std::size_t count = std::min(end - first, range_.piece);
       const auto variant = static_cast<std::size_t>(
@@ -211,7 +203,7 @@ class lane_program<B> {
         for (std::size_t i = 0; !begins && i < one.sums.size(); ++i) {
           const local& sum = locals_[one.sums[i]];
           const tensor part = w.memory.part(memory_.sums[sum.index].part, sum.spec);
-          device.run_into(kernels::binary{binary_function::add}, part, w.views[one.sums[i]], part);
+          add(device, part, w.views[one.sums[i]]);
         }
         if (times != nullptr) {
           times->push_back({&calls, one.node, number_, count, std::this_thread::get_id(), start,
@@ -246,7 +238,8 @@ class lane_program<B> {
     return key;
   }
 
-  void run_call(const B& device, const call& one, std::size_t variant, const workspace& w) const {
+  void run_call(const host_memory_backend& device, const call& one, std::size_t variant,
+                const workspace& w) const {
     static const tensor nothing;
     std::array<const tensor*, most_operands> operands;
     std::array<const tensor*, most_results> results;
@@ -256,7 +249,7 @@ class lane_program<B> {
     for (std::size_t i = 0; i < one.results.size(); ++i) {
       results[i] = one.results[i] == none ? &nothing : &w.views[one.results[i]];
     }
-    one.run(device, one.kernels[variant].value(), operands.data(), results.data());
+    one.run(device.context(), one.kernels[variant].value(), operands.data(), results.data());
   }
 
   stretch range_;

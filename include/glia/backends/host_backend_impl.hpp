@@ -1,0 +1,166 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "glia/backends/host_backend.hpp"
+#include "glia/backends/host_program.hpp"
+#include "glia/core/inline.hpp"
+#include "glia/graph/passes.hpp"
+
+namespace glia {
+
+namespace detail {
+
+template <class From, class To>
+void convert(const From* from, std::size_t count, To* to) {
+  if constexpr (std::is_same_v<From, To>) {
+    std::copy_n(from, count, to);
+  } else {
+    std::transform(from, from + count, to, [](From v) { return static_cast<To>(v); });
+  }
+}
+
+}  // namespace detail
+
+template <class T>
+tensor host_memory_backend::copied(std::span<const T> values, const tensor_spec& spec) const {
+  require<shape_error>(values.size() == spec.shape.size(), "from_host: ", values.size(),
+                       " values do not match the shape ", spec.shape);
+  tensor y = uninitialized(spec);
+  const tensor_view<float> floats(y);
+  if constexpr (std::is_same_v<T, std::int32_t>) {
+    std::copy_n(values.data(), values.size(), floats.integers());
+  } else if (real_bytes_ == sizeof(float)) {
+    detail::convert(values.data(), values.size(), floats.data());
+  } else {
+    detail::convert(values.data(), values.size(), tensor_view<double>(y).data());
+  }
+  return y;
+}
+
+template <class T>
+void host_memory_backend::copy_out(const tensor& x, std::span<T> to) const {
+  require_not_empty(x);
+  require<shape_error>(to.size() == x.size(), "to_host: ", x.size(),
+                       " values do not match a destination of size ", to.size());
+  constexpr bool integers = std::is_same_v<T, std::int32_t>;
+  require_elements("to_host", spec_of(x), integers ? element::index : element::real);
+  require_own(x);
+  if constexpr (integers) {
+    std::copy_n(x.integers(), x.size(), to.data());
+  } else if (real_bytes_ == sizeof(float)) {
+    detail::convert(tensor_view<float>(x).data(), x.size(), to.data());
+  } else {
+    detail::convert(tensor_view<double>(x).data(), x.size(), to.data());
+  }
+}
+
+GLIA_INLINE tensor host_memory_backend::from_host(std::span<const float> values,
+                                                  const shape& s) const {
+  return copied(values, {s, element::real});
+}
+GLIA_INLINE tensor host_memory_backend::from_host(std::span<const double> values,
+                                                  const shape& s) const {
+  return copied(values, {s, element::real});
+}
+GLIA_INLINE tensor host_memory_backend::from_host(std::span<const std::int32_t> values,
+                                                  const shape& s) const {
+  return copied(values, {s, element::index});
+}
+GLIA_INLINE tensor host_memory_backend::from_block(memory_block floats, const shape& s) const {
+  return real_bytes_ == sizeof(float) ? tensor(std::move(floats), real_of(s), real_bytes_)
+                                      : backend::from_block(std::move(floats), s);
+}
+GLIA_INLINE void host_memory_backend::to_host(const tensor& x, std::span<float> to) const {
+  copy_out(x, to);
+}
+GLIA_INLINE void host_memory_backend::to_host(const tensor& x, std::span<double> to) const {
+  copy_out(x, to);
+}
+GLIA_INLINE void host_memory_backend::to_host(const tensor& x, std::span<std::int32_t> to) const {
+  copy_out(x, to);
+}
+
+GLIA_INLINE void host_memory_backend::require_own(const tensor& x) const {
+  require<value_error>(x.home() == tensor_home::host && x.real_bytes() == real_bytes_, name(),
+                       ": the tensor ", x.shape(),
+                       x.home() == tensor_home::host
+                           ? " has numbers of another type than the device"
+                       : x.home() == tensor_home::graph ? " is a value of a recorded graph"
+                                                        : " belongs to another device",
+                       "; copy numbers to the host and then to this device");
+}
+
+GLIA_INLINE host_function host_memory_backend::function_for(const kernel_type& type) const {
+  const host_function function = find(type);
+  require<value_error>(function != nullptr, "the device ", name(),
+                       " has no implementation of the kernel '", type.name, "'");
+  return function;
+}
+
+GLIA_INLINE void host_memory_backend::run(const kernel_call& call) const {
+  const kernel_type& type = call.type;
+  std::array<const tensor*, most_operands> operands;
+  for (std::size_t i = 0; i < call.operands.size(); ++i) {
+    if (call.operands[i]) {
+      require_own(call.operands[i]);
+    }
+    operands[i] = &call.operands[i];
+  }
+  std::array<tensor_spec, most_results> made;
+  if (type.specs_for(call.kernel, call.operands, made)) {
+    call.results[0] = std::move(call.operands[0]).reshaped(made[0].shape);
+    return;
+  }
+  std::array<const tensor*, most_results> results;
+  for (std::size_t i = 0; i < call.results.size(); ++i) {
+    if (made[i]) {
+      call.results[i] = place_for(call, i, made[i]);
+    }
+    results[i] = &call.results[i];
+  }
+  function_for(type)(context(), call.kernel, operands.data(), results.data());
+}
+
+/// Returns the memory of an operand that the result may overwrite and that has no other handle, or
+/// else new memory.
+GLIA_INLINE tensor host_memory_backend::place_for(const kernel_call& call, std::size_t result,
+                                                  const tensor_spec& spec) const {
+  for (const overwrite& one : call.type.overwrites) {
+    const tensor& operand = call.operands[one.operand];
+    if (one.result == result && operand.unique() && operand.shape() == spec.shape) {
+      return operand;
+    }
+  }
+  return uninitialized(spec);
+}
+
+GLIA_INLINE tensor host_memory_backend::copy(const tensor& x) const {
+  tensor y = uninitialized(spec_of(x));
+  copy_into(x, y);
+  return y;
+}
+
+GLIA_INLINE void host_memory_backend::copy_into(const tensor& from, const tensor& to) {
+  std::copy_n(from.bytes(), from.size() * bytes_of(from.type(), from.real_bytes()), to.bytes());
+}
+
+GLIA_INLINE std::shared_ptr<const executable> host_memory_backend::compile(graph calls) const {
+  return std::make_shared<const host_program>(
+      std::move(calls), std::static_pointer_cast<const host_memory_backend>(shared_from_this()));
+}
+
+GLIA_INLINE void host_memory_backend::cut_batch(graph& calls, std::size_t rows) const {
+  if (lane_count() > 0) {
+    passes::cut_batch(calls, rows, {.lanes = lane_count(), .real_bytes = real_bytes_});
+  }
+}
+
+}  // namespace glia

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "glia/backends/device.hpp"
+
+namespace glia {
+
+/// Numbers on the host, in the type in which a device computes.
+using host_numbers = std::variant<std::vector<float>, std::vector<double>>;
+
+/// Returns the elements of a tensor of real numbers, in row-major order, with all their digits.
+[[nodiscard]] inline host_numbers numbers_of(const device& on, const tensor& x) {
+  const auto read = [&]<class T>(std::vector<T> numbers) -> host_numbers {
+    on.to_host(x, std::span<T>(numbers));
+    return numbers;
+  };
+  return on.real_bytes() == sizeof(float) ? read(std::vector<float>(x.size()))
+                                          : read(std::vector<double>(x.size()));
+}
+
+/// Makes a tensor of numbers on a device.
+[[nodiscard]] inline tensor tensor_of(const device& on, const host_numbers& numbers,
+                                      const shape& s) {
+  return std::visit([&](const auto& all) { return on.from_host(std::span(all), s); }, numbers);
+}
+
+}  // namespace glia

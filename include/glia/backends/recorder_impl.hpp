@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/recorder.hpp"
+#include "glia/core/inline.hpp"
+
+namespace glia {
+
+namespace detail {
+
+template <class Element, class Number>
+[[nodiscard]] tensor recorded_constant(graph& to, std::span<const Number> values,
+                                       const tensor_spec& spec) {
+  require<shape_error>(values.size() == spec.shape.size(), "from_host: ", values.size(),
+                       " values do not match the shape ", spec.shape);
+  return tensor::recorded(to.add_constant(spec, std::vector<Element>(values.begin(), values.end())),
+                          spec);
+}
+
+[[noreturn]] inline void throw_no_elements(const tensor& x) {
+  throw value_error(text("recorder: a tensor ", x.shape(),
+                         " has no elements while a description is recorded; what depends on its "
+                         "numbers must be an op, or run on a device that runs at once"));
+}
+
+}  // namespace detail
+
+GLIA_INLINE tensor recording_backend::from_host(std::span<const float> values,
+                                                const shape& s) const {
+  return detail::recorded_constant<double>(graph_, values, real_of(s));
+}
+GLIA_INLINE tensor recording_backend::from_host(std::span<const double> values,
+                                                const shape& s) const {
+  return detail::recorded_constant<double>(graph_, values, real_of(s));
+}
+GLIA_INLINE tensor recording_backend::from_host(std::span<const std::int32_t> values,
+                                                const shape& s) const {
+  return detail::recorded_constant<std::int32_t>(graph_, values, {s, element::index});
+}
+
+GLIA_INLINE void recording_backend::to_host(const tensor& x, std::span<float> /*to*/) const {
+  detail::throw_no_elements(x);
+}
+GLIA_INLINE void recording_backend::to_host(const tensor& x, std::span<double> /*to*/) const {
+  detail::throw_no_elements(x);
+}
+GLIA_INLINE void recording_backend::to_host(const tensor& x, std::span<std::int32_t> /*to*/) const {
+  detail::throw_no_elements(x);
+}
+
+GLIA_INLINE void recording_backend::run(const kernel_call& call) const {
+  std::vector<value_id> operands;
+  operands.reserve(call.operands.size());
+  for (const tensor& operand : call.operands) {
+    require<value_error>(!operand || operand.home() == tensor_home::graph,
+                         "recorder: expected tensors of the recorded graph, got a tensor ",
+                         operand.shape(),
+                         " of another device; copy it to the host, and then pass "
+                         "its values to from_host");
+    operands.push_back(operand ? operand.number() : no_value);
+  }
+  const graph_node& node = graph_.add(any_kernel(call.type, call.kernel), std::move(operands));
+  for (std::size_t i = 0; i < call.results.size(); ++i) {
+    const value_id id = node.results[i];
+    call.results[i] = id == no_value ? tensor() : tensor::recorded(id, graph_.spec(id));
+  }
+}
+
+}  // namespace glia

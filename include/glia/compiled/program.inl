@@ -1,3 +1,0 @@
-// Compiled graphs.
-
-GLIA_TEMPLATE class program<GLIA_B>;

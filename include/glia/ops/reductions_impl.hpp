@@ -1,0 +1,79 @@
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+#include "glia/core/inline.hpp"
+#include "glia/ops/reductions.hpp"
+
+namespace glia::ops {
+
+GLIA_INLINE variable reshape(variable x, const shape& s) {
+  return detail::rearranged(std::move(x), kernels::reshape{s},
+                            [](const shape& before) { return kernels::reshape{before}; });
+}
+
+GLIA_INLINE variable sum_to(variable x, const shape& s) {
+  return detail::rearranged(std::move(x), kernels::sum_to{s},
+                            [](const shape& before) { return kernels::broadcast_to{before}; });
+}
+
+GLIA_INLINE variable broadcast_to(variable x, const shape& s) {
+  return detail::rearranged(std::move(x), kernels::broadcast_to{s},
+                            [](const shape& before) { return kernels::sum_to{before}; });
+}
+
+GLIA_INLINE variable sum(variable x) { return sum_to(std::move(x), shape{}); }
+
+GLIA_INLINE variable mean(variable x) {
+  const auto count = static_cast<double>(x.shape().size());
+  return sum(std::move(x)) * (1 / count);
+}
+
+namespace detail {
+
+GLIA_INLINE variable sum_over(variable x, const axis_list& axes) {
+  shape kept = x.shape();
+  for (std::size_t axis : axes) {
+    kept[axis] = 1;
+  }
+  shape dropped;
+  for (std::size_t axis = 0; axis < kept.rank(); ++axis) {
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) {
+      dropped.push_back(kept[axis]);
+    }
+  }
+  return reshape(sum_to(std::move(x), kept), dropped);
+}
+
+GLIA_INLINE variable mean_over(variable x, const axis_list& axes) {
+  const auto elements = static_cast<double>(x.shape().size());
+  variable sums = sum_over(std::move(x), axes);
+  const double share = static_cast<double>(sums.shape().size()) / elements;
+  return std::move(sums) * share;
+}
+
+}  // namespace detail
+
+GLIA_INLINE variable sum(variable x, std::initializer_list<std::size_t> axes) {
+  const auto from_front = detail::axes_from_front("sum", x.shape(), axes);
+  return detail::sum_over(std::move(x), from_front);
+}
+
+GLIA_INLINE variable mean(variable x, std::initializer_list<std::size_t> axes) {
+  const auto from_front = detail::axes_from_front("mean", x.shape(), axes);
+  return detail::mean_over(std::move(x), from_front);
+}
+
+GLIA_INLINE variable mean_per_sample(variable x) {
+  const std::size_t n = x.shape()[0];
+  const std::size_t features = sample_of(x.shape()).size();
+  variable rows = reshape(std::move(x), {n, features});
+  return reshape(sum_to(std::move(rows), {n, 1}) * (1.0 / static_cast<double>(features)), {n});
+}
+
+}  // namespace glia::ops
