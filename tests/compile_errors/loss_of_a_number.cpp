@@ -7,6 +7,6 @@
 
 void train(const glia::target_arrays& data) {
   glia::model net{glia::dense{1}, {1}};
-  glia::trainer trainer{net, [](glia::variable y, const glia::targets&) { return y; }, glia::sgd{}};
+  glia::trainer trainer{net, [](double y, double) { return y; }, glia::sgd{}};
   trainer.fit(data, {.epochs = 3});
 }
