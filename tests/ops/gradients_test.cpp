@@ -1,4 +1,5 @@
 #include <functional>
+#include <glia/ops/adjoint_call.hpp>
 #include <glia/testing/gradient_check.hpp>
 #include <optional>
 
@@ -342,4 +343,39 @@ TEST_CASE("quantization hands gradients on within its range") {
   on.backward(ops::sum(y * y));
   CHECK(test::values_of(device, on.take_gradient(x.slot())) ==
         std::vector<float>{1, -1, 0, 0, 2, 0});
+}
+
+TEST_CASE("every basic kernel has a derivative, or is one of those that need none") {
+  // Gradients, updates and what gives no real number; of several kernels, an op has its own.
+  using without = glia::kernel_list<
+      kernels::full, kernels::norm, kernels::concat, kernels::to_index, kernels::unary_gradient,
+      kernels::conv2d_kernel_gradient, kernels::max_pool2d_gradient, kernels::avg_pool2d_gradient,
+      kernels::normalize_gradient, kernels::softmax_gradient,
+      kernels::softmax_cross_entropy_gradient, kernels::one_hot, kernels::argmax, kernels::in_top_k,
+      kernels::fake_quantize, kernels::sgd, kernels::adam, kernels::rmsprop, kernels::adagrad>;
+  [&]<class... K>(glia::kernel_list<K...>) {
+    const auto check = [](std::string_view name, bool differentiable, bool listed) {
+      INFO(name);
+      CHECK(differentiable != listed);
+    };
+    (check(K::name, glia::differentiable<K>, glia::detail::is_listed<K>(without{})), ...);
+  }(glia::basic_kernels{});
+}
+
+TEST_CASE("a kernel that no op calls has its derivative, too") {
+  const auto subtract = [](const std::vector<glia::variable>& x) {
+    return ops::call(x[0].owner(), kernels::binary{glia::binary_function::subtract}, x[0], x[1]);
+  };
+  CHECK(glia::testing::gradient_error(glia::cpu<double>(), subtract, {{{2, 3}, 1U}, {{3}, 2U}}) <
+        tolerance::gradient);
+
+  const glia::cpu<double> device;
+  glia::tape on(device);
+  const auto x = on.leaf(device.run(kernels::full{{2, 3}, 1}));
+  const auto above = ops::call(on, kernels::binary{glia::binary_function::greater}, x, x);
+  CHECK_FALSE(above.needs_gradient());  // a comparison has none
+  const auto w = on.constant(device.run(kernels::full{{3, 4}, 1}));
+  const auto fused = ops::call(on, kernels::dense{glia::relu.map}, x, w, glia::tensor{});
+  CHECK(test::contains(test::message_of<glia::value_error>([&] { on.backward(ops::sum(fused)); }),
+                       "dense: a kernel with a fused function has no derivative"));
 }

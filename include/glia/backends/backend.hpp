@@ -109,7 +109,7 @@ class backend : public std::enable_shared_from_this<backend> {
   }
   /// Makes a tensor of the floats in a block of host memory. A backend that computes with floats in
   /// host memory can take over the block. Default: copies them.
-  [[nodiscard]] virtual tensor from_block(memory_block floats, const shape& s) const {
+  [[nodiscard]] virtual tensor from_block(const memory_block& floats, const shape& s) const {
     return from_host(std::span(static_cast<const float*>(floats.data()), s.size()), s);
   }
   /// Copies tensors of one number each to the host. A backend can start all copies before it waits

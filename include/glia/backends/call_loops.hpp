@@ -8,9 +8,7 @@
 #include "glia/core/memory_pool.hpp"
 #include "glia/kernels/host_function.hpp"
 
-namespace glia {
-
-namespace detail {
+namespace glia::detail {
 
 /// Copies the initial value of an update to the result, unless it is already there.
 inline void start_from(const tensor& operand, const tensor& result) {
@@ -48,6 +46,4 @@ template <class Loops, class K, class T>
 concept has_loops = computes<Loops, K, tensor_view<T>>(std::make_index_sequence<K::operands>{},
                                                        std::make_index_sequence<K::results>{});
 
-}  // namespace detail
-
-}  // namespace glia
+}  // namespace glia::detail

@@ -68,8 +68,8 @@ class device {
     return backend_->samples_from_host(values, s);
   }
   /// Makes a tensor of the floats in a block of host memory, which the device may take over.
-  [[nodiscard]] tensor from_block(memory_block floats, const shape& s) const {
-    return backend_->from_block(std::move(floats), s);
+  [[nodiscard]] tensor from_block(const memory_block& floats, const shape& s) const {
+    return backend_->from_block(floats, s);
   }
   /// Copies tensors of one number each to the host.
   void numbers_to_host(std::span<const tensor> from, std::span<double> to) const {

@@ -28,7 +28,7 @@ class host_memory_backend : public backend {
   [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const final;
   [[nodiscard]] tensor from_host(std::span<const double> values, const shape& s) const final;
   [[nodiscard]] tensor from_host(std::span<const std::int32_t> values, const shape& s) const final;
-  [[nodiscard]] tensor from_block(memory_block floats, const shape& s) const final;
+  [[nodiscard]] tensor from_block(const memory_block& floats, const shape& s) const final;
   void to_host(const tensor& x, std::span<float> to) const final;
   void to_host(const tensor& x, std::span<double> to) const final;
   void to_host(const tensor& x, std::span<std::int32_t> to) const final;

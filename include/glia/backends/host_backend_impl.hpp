@@ -74,9 +74,10 @@ GLIA_INLINE tensor host_memory_backend::from_host(std::span<const std::int32_t> 
                                                   const shape& s) const {
   return copied(values, {s, element::index});
 }
-GLIA_INLINE tensor host_memory_backend::from_block(memory_block floats, const shape& s) const {
-  return real_bytes_ == sizeof(float) ? tensor(std::move(floats), real_of(s), real_bytes_)
-                                      : backend::from_block(std::move(floats), s);
+GLIA_INLINE tensor host_memory_backend::from_block(const memory_block& floats,
+                                                   const shape& s) const {
+  return real_bytes_ == sizeof(float) ? tensor(floats, real_of(s), real_bytes_)
+                                      : backend::from_block(floats, s);
 }
 GLIA_INLINE void host_memory_backend::to_host(const tensor& x, std::span<float> to) const {
   copy_out(x, to);
@@ -114,7 +115,9 @@ GLIA_INLINE void host_memory_backend::run(const kernel_call& call) const {
     }
     operands[i] = &call.operands[i];
   }
-  std::array<tensor_spec, most_results> made;
+  static_assert(std::is_trivially_destructible_v<tensor_spec>);
+  alignas(tensor_spec) std::array<std::byte, most_results * sizeof(tensor_spec)> room;
+  auto* const made = reinterpret_cast<tensor_spec*>(room.data());
   if (type.specs_for(call.kernel, call.operands, made)) {
     call.results[0] = std::move(call.operands[0]).reshaped(made[0].shape);
     return;

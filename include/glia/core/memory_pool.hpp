@@ -291,12 +291,8 @@ class memory_block {
     return *this;
   }
   ~memory_block() {
-    if (counted_ && head_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      if (head_->home != nullptr) {
-        head_->home->give_back(head_);
-      } else {
-        head_->release(data(), head_->size_class);
-      }
+    if (counted_) {  // the only part that is worth inlining
+      drop();
     }
   }
 
@@ -346,6 +342,15 @@ class memory_block {
 
  private:
   friend class memory_pool;
+  void drop() const noexcept {
+    if (head_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      if (head_->home != nullptr) {
+        head_->home->give_back(head_);
+      } else {
+        head_->release(data(), head_->size_class);
+      }
+    }
+  }
   memory_block(memory_pool::header* head, bool counts) noexcept : head_(head), counted_(counts) {}
 
   memory_pool::header* head_ = nullptr;

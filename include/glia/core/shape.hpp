@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <initializer_list>
 #include <numeric>
@@ -87,7 +88,15 @@ class shape {
 /// Returns whether a tensor of this shape takes at most 2^56 bytes, which is more than any machine
 /// has. Without this check, larger sizes would overflow to small numbers.
 [[nodiscard]] constexpr bool fits_memory(const shape& s, std::size_t element_bytes) noexcept {
-  std::size_t left = (std::size_t{1} << 56) / element_bytes;
+  constexpr std::size_t most_bits = 56;
+  std::size_t bits = std::bit_width(element_bytes);
+  for (const std::size_t extent : s) {
+    bits += std::bit_width(extent);
+  }
+  if (bits <= most_bits) {  // nearly always, and much faster than divisions
+    return true;
+  }
+  std::size_t left = (std::size_t{1} << most_bits) / element_bytes;
   for (const std::size_t extent : s) {
     if (extent > left) {
       return std::find(s.begin(), s.end(), std::size_t{0}) != s.end();

@@ -42,9 +42,9 @@ struct kernel_type {
   bool updates;
   void (*specs)(const void* kernel, std::span<const tensor_spec> operands,
                 std::span<tensor_spec> results);
-  /// Does the same for tensors. Returns whether the result has the same elements as the operand.
-  bool (*specs_for)(const void* kernel, std::span<const tensor> operands,
-                    std::span<tensor_spec> results);
+  /// Does the same for tensors, and writes to memory that is not initialized. Returns whether the
+  /// result has the same elements as the operand.
+  bool (*specs_for)(const void* kernel, std::span<const tensor> operands, tensor_spec* results);
   double (*flops)(const void* kernel, std::span<const tensor_spec> operands);
   void (*axes)(const void* kernel, std::span<const tensor_spec> operands,
                std::span<batch_axis> of_operands, std::span<batch_axis> of_results);
@@ -182,12 +182,12 @@ requires(K::operands <= most_operands &&
         std::copy(all.begin(), all.end(), results.begin());
       });
     },
-    [](const void* kernel, std::span<const tensor> operands, std::span<tensor_spec> results) {
+    [](const void* kernel, std::span<const tensor> operands, tensor_spec* results) {
       const K& k = *static_cast<const K*>(kernel);
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
         const std::array<tensor_spec, K::operands> given{spec_of(operands[I])...};
         const auto all = result_specs(k, given[I]...);
-        std::copy(all.begin(), all.end(), results.begin());
+        std::uninitialized_copy(all.begin(), all.end(), results);
         return glia::relabels(k, given[I]...);
       }
       (std::make_index_sequence<K::operands>{});

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "glia/kernels/elementwise.hpp"
+#include "glia/kernels/broadcasting.hpp"
 #include "glia/kernels/kernel.hpp"
 
 namespace glia {
@@ -296,5 +296,42 @@ struct permute_axes {
   }
   friend bool operator==(const permute_axes&, const permute_axes&) = default;
 };
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const reshape&) { return {}; }
+template <class Call>
+void add_gradients(const reshape&, Call& call) {
+  call.add(0, call.run(reshape{call.shape_of(0)}, call.dy()));
+}
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const broadcast_to&) { return {}; }
+template <class Call>
+void add_gradients(const broadcast_to&, Call& call) {
+  call.add(0, call.run(sum_to{call.shape_of(0)}, call.dy()));
+}
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const sum_to&) { return {}; }
+template <class Call>
+void add_gradients(const sum_to&, Call& call) {
+  call.add(0, call.run(broadcast_to{call.shape_of(0)}, call.dy()));
+}
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const slice&) { return {}; }
+template <class Call>
+void add_gradients(const slice& k, Call& call) {
+  const std::size_t extent = call.shape_of(0)[k.axis];
+  call.add(0, call.run(pad{k.axis, k.begin, extent - k.begin - k.extent}, call.dy()));
+}
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const pad&) { return {}; }
+template <class Call>
+void add_gradients(const pad& k, Call& call) {
+  call.add(0, call.run(slice{k.axis, k.before, call.shape_of(0)[k.axis]}, call.dy()));
+}
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const permute_axes&) { return {}; }
+template <class Call>
+void add_gradients(const permute_axes& k, Call& call) {
+  call.add(0, call.run(k.inverse(), call.dy()));
+}
 
 }  // namespace glia::kernels

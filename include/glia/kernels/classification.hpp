@@ -177,4 +177,20 @@ struct in_top_k {
   friend bool operator==(const in_top_k&, const in_top_k&) = default;
 };
 
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const softmax&) { return {.results = 1}; }
+template <class Call>
+void add_gradients(const softmax&, Call& call) {
+  call.add(0, call.run(softmax_gradient{}, call.dy(), call.result(0)));
+}
+
+/// Targets have no gradient.
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const softmax_cross_entropy&) {
+  return {.operands = 0b10, .results = 0b10};
+}
+template <class Call>
+void add_gradients(const softmax_cross_entropy&, Call& call) {
+  call.add(0, call.run(softmax_cross_entropy_gradient{}, call.dy(), call.take_result(1),
+                       call.take_operand(1)));
+}
+
 }  // namespace glia::kernels

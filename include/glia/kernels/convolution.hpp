@@ -143,4 +143,36 @@ struct conv2d_kernel_gradient {
   friend bool operator==(const conv2d_kernel_gradient&, const conv2d_kernel_gradient&) = default;
 };
 
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const conv2d&) {
+  return {.operands = 0b11};
+}
+template <class Call>
+void add_gradients(const conv2d& k, Call& call) {
+  derivatives::require_no_map("conv2d", k.map);
+  const auto dy = call.dy();
+  derivatives::add_gradient_of_bias(call, dy);
+  if (call.wants(1)) {
+    call.add(1, call.run(conv2d_kernel_gradient{k.window, k.groups}, call.operand(0), dy));
+  }
+  if (call.wants(0)) {
+    call.add(0, call.run(conv2d_input_gradient{k.window, k.groups, sample_of(call.shape_of(0))}, dy,
+                         call.operand(1)));
+  }
+}
+
+/// The derivative of a transposed convolution, which this kernel computes.
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const conv2d_input_gradient&) {
+  return {.operands = 0b11};
+}
+template <class Call>
+void add_gradients(const conv2d_input_gradient& k, Call& call) {
+  const auto dy = call.dy();
+  if (call.wants(1)) {
+    call.add(1, call.run(conv2d_kernel_gradient{k.window, k.groups}, dy, call.operand(0)));
+  }
+  if (call.wants(0)) {
+    call.add(0, call.run(conv2d{k.window, k.groups}, dy, call.operand(1), call.none()));
+  }
+}
+
 }  // namespace glia::kernels

@@ -72,4 +72,13 @@ struct dropout {
   friend bool operator==(const dropout&, const dropout&) = default;
 };
 
+/// The gradient passes the same mask: the kernel runs again with the same key.
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const dropout&) {
+  return {.operands = 0b10};
+}
+template <class Call>
+void add_gradients(const dropout& k, Call& call) {
+  call.add(0, call.run(k, call.dy(), call.operand(1)));
+}
+
 }  // namespace glia::kernels

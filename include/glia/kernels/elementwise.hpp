@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/broadcasting.hpp"
 #include "glia/kernels/kernel.hpp"
 
 namespace glia {
@@ -119,33 +121,6 @@ enum class binary_function : std::uint8_t {
   equal,
 };
 
-/// Returns the shape of a op b according to NumPy's broadcasting: axes are aligned at the last one,
-/// and an axis of extent 1 (or a missing one) is repeated. Throws `shape_error` if the extents do
-/// not match.
-[[nodiscard]] inline shape broadcast_shape(const shape& a, const shape& b) {
-  const std::size_t rank = std::max(a.rank(), b.rank());
-  shape result;
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    const std::size_t from_a = axis + a.rank() < rank ? 1 : a[axis + a.rank() - rank];
-    const std::size_t from_b = axis + b.rank() < rank ? 1 : b[axis + b.rank() - rank];
-    require<shape_error>(
-        from_a == from_b || from_a == 1 || from_b == 1, "element-wise operation: the shapes ", a,
-        " and ", b, " cannot be broadcast: counted from the last axis, extents must be equal or 1");
-    result.push_back(from_a == 1 ? from_b : from_a);
-  }
-  return result;
-}
-
-namespace detail {
-
-/// Returns how an operand that is broadcast to the shape `batch` relates to the samples: `rows` if
-/// it has a row for each sample, else `shared`.
-[[nodiscard]] constexpr batch_axis broadcast_axis(const tensor_spec& operand, const shape& batch) {
-  return has_rows_of(operand.shape, batch) ? batch_axis::rows : batch_axis::shared;
-}
-
-}  // namespace detail
-
 }  // namespace glia
 
 namespace glia::kernels {
@@ -255,5 +230,116 @@ struct select {
   }
   friend bool operator==(const select&, const select&) = default;
 };
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const unary& k) {
+  const saved_operand saved = saved_for_gradient(k.map.function);
+  return {.operands = saved == saved_operand::input ? 1U : 0U,
+          .results = saved == saved_operand::output ? 1U : 0U};
+}
+template <class Call>
+void add_gradients(const unary& k, Call& call) {
+  const bool of_result = saved_for_gradient(k.map.function) == saved_operand::output;
+  call.add(0, call.run(unary_gradient{k.map}, call.dy(),
+                       of_result ? call.take_result(0) : call.take_operand(0)));
+}
+
+/// Comparisons have no derivative.
+[[nodiscard]] constexpr bool has_gradients(const binary& k) {
+  return k.function != binary_function::greater && k.function != binary_function::equal;
+}
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const binary& k) {
+  switch (k.function) {
+    case binary_function::multiply:
+    case binary_function::maximum:
+    case binary_function::minimum:
+      return {.operands = 0b11};
+    case binary_function::divide:
+      return {.operands = 0b10, .results = 1};
+    default:
+      return {};
+  }
+}
+
+namespace derivatives {
+
+/// Adds the gradient of an operand that was broadcast.
+template <class Call, class Tensor>
+void add_sum(Call& call, std::size_t operand, Tensor gradient) {
+  call.add(operand, call.run(sum_to{call.shape_of(operand)}, std::move(gradient)));
+}
+
+/// The gradient of a goes to the elements where a wins, that of b to those where b is beyond a.
+template <class Call, class Tensor>
+void add_gradients_of_extremum(bool maximum, Call& call, const Tensor& dy) {
+  const auto b_wins = call.run(binary{binary_function::greater}, call.operand(maximum ? 1 : 0),
+                               call.operand(maximum ? 0 : 1));
+  if (call.wants(1)) {
+    add_sum(call, 1, call.run(binary{binary_function::multiply}, dy, b_wins));
+  }
+  if (call.wants(0)) {
+    const auto a_wins = call.run(unary{{unary_function::affine, -1, 1}}, b_wins);
+    add_sum(call, 0, call.run(binary{binary_function::multiply}, dy, a_wins));
+  }
+}
+
+}  // namespace derivatives
+
+template <class Call>
+void add_gradients(const binary& k, Call& call) {
+  const auto dy = call.dy();
+  switch (k.function) {
+    case binary_function::add:
+    case binary_function::subtract:
+      if (call.wants(0)) {
+        derivatives::add_sum(call, 0, dy);
+      }
+      if (call.wants(1)) {
+        const bool less = k.function == binary_function::subtract;
+        derivatives::add_sum(call, 1,
+                             less ? call.run(unary{{unary_function::affine, -1, 0}}, dy) : dy);
+      }
+      break;
+    case binary_function::multiply:
+      for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+        if (call.wants(i)) {
+          derivatives::add_sum(
+              call, i, call.run(binary{binary_function::multiply}, dy, call.operand(1 - i)));
+        }
+      }
+      break;
+    case binary_function::divide: {
+      const auto share = call.run(binary{binary_function::divide}, dy, call.operand(1));
+      if (call.wants(0)) {
+        derivatives::add_sum(call, 0, share);
+      }
+      if (call.wants(1)) {
+        const auto less = call.run(binary{binary_function::multiply}, share, call.result(0));
+        call.add(1, call.run(sum_to{call.shape_of(1)},
+                             call.run(unary{{unary_function::affine, -1, 0}}, less)));
+      }
+      break;
+    }
+    case binary_function::maximum:
+    case binary_function::minimum:
+      derivatives::add_gradients_of_extremum(k.function == binary_function::maximum, call, dy);
+      break;
+    case binary_function::greater:
+    case binary_function::equal:
+      break;
+  }
+}
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const select&) { return {.operands = 1}; }
+template <class Call>
+void add_gradients(const select&, Call& call) {
+  const auto dy = call.dy();
+  const auto none = call.run(full{});
+  if (call.wants(1)) {
+    derivatives::add_sum(call, 1, call.run(select{}, call.operand(0), dy, none));
+  }
+  if (call.wants(2)) {
+    derivatives::add_sum(call, 2, call.run(select{}, call.operand(0), none, dy));
+  }
+}
 
 }  // namespace glia::kernels

@@ -87,4 +87,20 @@ struct scatter_add {
   friend bool operator==(const scatter_add&, const scatter_add&) = default;
 };
 
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const gather&) {
+  return {.operands = 0b10};
+}
+template <class Call>
+void add_gradients(const gather&, Call& call) {
+  call.add(0, call.run(scatter_add{call.shape_of(0)[0]}, call.dy(), call.operand(1)));
+}
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const scatter_add&) {
+  return {.operands = 0b10};
+}
+template <class Call>
+void add_gradients(const scatter_add&, Call& call) {
+  call.add(0, call.run(gather{}, call.dy(), call.operand(1)));
+}
+
 }  // namespace glia::kernels

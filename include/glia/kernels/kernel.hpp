@@ -101,6 +101,24 @@ concept has_kernel_constants = requires {
 template <class K>
 concept kernel = detail::has_kernel_constants<K> && std::copyable<K> && std::equality_comparable<K>;
 
+/// The tensors of a kernel call that its derivative reads: bit i stands for operand or result i.
+struct saved_tensors {
+  unsigned operands = 0;
+  unsigned results = 0;
+};
+
+/// A kernel with a derivative. Its header defines, behind the kernel:
+///
+/// - `saved_tensors saved_for_gradients(const K&)`: what the derivative reads.
+/// - `void add_gradients(const K&, Call& call)`: adds the gradients of the operands, from the
+///   gradient dy of the first result. `call.wants(i)` tells whether operand i needs one, and
+///   `call.add(i, gradient)` adds it. `call.run(kernel, operands...)` runs a kernel. See
+///   ops/adjoint_call.hpp.
+template <class K>
+concept differentiable = kernel<K> && requires(const K& k) {
+  { saved_for_gradients(k) } -> std::same_as<saved_tensors>;
+};
+
 template <class... Kernels>
 struct kernel_list {};
 

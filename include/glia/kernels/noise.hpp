@@ -35,4 +35,10 @@ struct gaussian_noise {
   friend bool operator==(const gaussian_noise&, const gaussian_noise&) = default;
 };
 
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const gaussian_noise&) { return {}; }
+template <class Call>
+void add_gradients(const gaussian_noise&, Call& call) {
+  call.add(0, call.dy());
+}
+
 }  // namespace glia::kernels

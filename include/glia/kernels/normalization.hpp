@@ -126,4 +126,19 @@ struct normalize_gradient {
   friend bool operator==(const normalize_gradient&, const normalize_gradient&) = default;
 };
 
+/// The mean and the variance, results 1 and 2, have no gradient of their own.
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const normalize&) {
+  return {.operands = 0b11, .results = 0b110};
+}
+template <class Call>
+void add_gradients(const normalize& k, Call& call) {
+  auto all = call.run(normalize_gradient{k.kind, k.epsilon, k.groups}, call.dy(), call.operand(0),
+                      call.operand(1), call.result(1), call.result(2));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (call.wants(i)) {
+      call.add(i, std::move(all[i]));
+    }
+  }
+}
+
 }  // namespace glia::kernels

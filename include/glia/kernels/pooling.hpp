@@ -120,4 +120,19 @@ struct avg_pool2d_gradient {
   friend bool operator==(const avg_pool2d_gradient&, const avg_pool2d_gradient&) = default;
 };
 
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const max_pool2d&) {
+  return {.results = 0b10};
+}
+template <class Call>
+void add_gradients(const max_pool2d& k, Call& call) {
+  call.add(0, call.run(max_pool2d_gradient{k.window, sample_of(call.shape_of(0))}, call.dy(),
+                       call.result(1)));
+}
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const avg_pool2d&) { return {}; }
+template <class Call>
+void add_gradients(const avg_pool2d& k, Call& call) {
+  call.add(0, call.run(avg_pool2d_gradient{k.window, sample_of(call.shape_of(0))}, call.dy()));
+}
+
 }  // namespace glia::kernels

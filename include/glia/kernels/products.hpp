@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/elementwise.hpp"
 #include "glia/kernels/kernel.hpp"
 
@@ -155,5 +156,85 @@ struct dense {
   }
   friend bool operator==(const dense&, const dense&) = default;
 };
+
+namespace derivatives {
+
+/// Adds the gradients of a product of A and B, one of which may be stored transposed: dA = dC B^T
+/// and dB = A^T dC if none is.
+template <class K, class Call>
+void add_gradients_of_product(const K& k, Call& call) {
+  const auto dy = call.dy();
+  const auto add = [&](std::size_t operand, transpose which, const auto& a, const auto& b) {
+    if (call.wants(operand)) {
+      call.add(operand, call.run(K{which}, a, b));
+    }
+  };
+  const auto& a = call.operand(0);
+  const auto& b = call.operand(1);
+  switch (k.which) {
+    case transpose::none:
+      add(0, transpose::second, dy, b);
+      add(1, transpose::first, a, dy);
+      break;
+    case transpose::first:
+      add(0, transpose::second, b, dy);
+      add(1, transpose::none, a, dy);
+      break;
+    case transpose::second:
+      add(0, transpose::none, dy, b);
+      add(1, transpose::first, dy, a);
+      break;
+  }
+}
+
+/// Adds the gradient of a bias, operand 2, that was added to all rows.
+template <class Call, class Tensor>
+void add_gradient_of_bias(Call& call, const Tensor& dy) {
+  if (call.wants(2)) {
+    call.add(2, call.run(sum_to{{dy.shape().back()}}, dy));
+  }
+}
+
+/// Throws `value_error` if a kernel applies a function to its result: passes fuse such functions
+/// with kernels after their gradients have been recorded.
+inline void require_no_map(std::string_view what, const unary_map& map) {
+  require<value_error>(map == identity_map, what, ": a kernel with a fused function has no ",
+                       "derivative; run the function as a kernel of its own");
+}
+
+}  // namespace derivatives
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const matmul&) {
+  return {.operands = 0b11};
+}
+template <class Call>
+void add_gradients(const matmul& k, Call& call) {
+  derivatives::add_gradients_of_product(k, call);
+}
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const batched_matmul&) {
+  return {.operands = 0b11};
+}
+template <class Call>
+void add_gradients(const batched_matmul& k, Call& call) {
+  derivatives::add_gradients_of_product(k, call);
+}
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const dense&) {
+  return {.operands = 0b11};
+}
+/// dx = dy w^T, dw = x^T dy, and the gradient of the bias is the sum of the rows of dy.
+template <class Call>
+void add_gradients(const dense& k, Call& call) {
+  derivatives::require_no_map("dense", k.map);
+  const auto dy = call.dy();
+  derivatives::add_gradient_of_bias(call, dy);
+  if (call.wants(1)) {
+    call.add(1, call.run(matmul{transpose::first}, call.operand(0), dy));
+  }
+  if (call.wants(0)) {
+    call.add(0, call.run(matmul{transpose::second}, dy, call.operand(1)));
+  }
+}
 
 }  // namespace glia::kernels

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/kernel.hpp"
 #include "glia/kernels/packing.hpp"
+#include "glia/kernels/products.hpp"
 
 namespace glia {
 
@@ -124,5 +126,55 @@ struct recurrence_gradient {
   }
   friend bool operator==(const recurrence_gradient&, const recurrence_gradient&) = default;
 };
+
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const recurrence&) {
+  return {.operands = 0b11010, .results = 0b11};
+}
+
+namespace derivatives {
+
+/// Returns the states (N T, U) before each step, multiplied by `scale` unless it is empty.
+template <class Call>
+[[nodiscard]] auto states_before(Call& call, bool backwards) {
+  const auto& states = call.result(0);
+  const auto& scale = call.operand(3);
+  const std::size_t samples = states.shape()[0];
+  const std::size_t steps = states.shape()[1];
+  const std::size_t units = states.shape()[2];
+  if (steps == 1) {
+    return call.run(full{{samples, units}, 0});
+  }
+  const std::size_t first = backwards ? 1 : 0;
+  auto before = call.run(pad{.axis = 1, .before = 1 - first, .after = first},
+                         call.run(slice{.axis = 1, .begin = first, .extent = steps - 1}, states));
+  if (scale) {
+    before = call.run(binary{binary_function::multiply}, std::move(before),
+                      call.run(reshape{{samples, 1, units}}, scale));
+  }
+  return call.run(reshape{{samples * steps, units}}, std::move(before));
+}
+
+}  // namespace derivatives
+
+/// The gradients of the weights and the bias are those of one product for all steps: dw is the sum
+/// of h^T da over the steps, where h are the states before each step.
+template <class Call>
+void add_gradients(const recurrence& k, Call& call) {
+  auto [dx, dproducts] =
+      call.run(recurrence_gradient{k.cell, k.backwards}, call.dy(), call.result(0), call.result(1),
+               call.operand(1), call.operand(3), call.operand(4));
+  const auto& da = dproducts ? dproducts : dx;
+  const auto rows = call.run(reshape{{da.shape()[0] * da.shape()[1], da.shape()[2]}}, da);
+  if (call.wants(1)) {
+    call.add(
+        1, call.run(matmul{transpose::first}, derivatives::states_before(call, k.backwards), rows));
+  }
+  if (call.wants(2)) {
+    call.add(2, call.run(sum_to{{rows.shape().back()}}, rows));
+  }
+  if (call.wants(0)) {
+    call.add(0, std::move(dx));
+  }
+}
 
 }  // namespace glia::kernels

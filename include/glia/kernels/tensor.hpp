@@ -115,6 +115,14 @@ class tensor {
            (!block_ || block_.data() == other.block_.data());
   }
 
+  /// Returns a handle with this shape and type, but without the elements.
+  [[nodiscard]] tensor without_elements() const {
+    tensor result;
+    result.shape_ = shape_;
+    result.type_ = type_;
+    return result;
+  }
+
   /// Returns an uncounted handle, which is valid as long as this handle; see memory_block.
   [[nodiscard]] tensor borrowed() const {
     tensor result;

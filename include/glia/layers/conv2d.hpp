@@ -90,7 +90,7 @@ struct conv2d {
 
   static constexpr std::string_view type_name = "conv2d";
 
-  [[nodiscard]] variable operator()(scope& s, variable x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     const window2d window = window_on(s, x.shape());
     const auto [weights, shift] = parameters(s, x.shape()[3]);
     return activation(ops::conv2d(x, weights, shift, window, groups));

@@ -60,7 +60,7 @@ struct conv2d_transpose {
 
   static constexpr std::string_view type_name = "conv2d_transpose";
 
-  [[nodiscard]] variable operator()(scope& s, variable x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     const shape in = x.shape();
     s.expect(in.rank() == 4 && in[1] > 0 && in[2] > 0, "expected images (N, H, W, C), got ",
              batch_text(in), "; add reshape{{H, W, C}} before it");
@@ -88,7 +88,7 @@ struct conv2d_transpose {
         "kernel", {kernel_size.height, kernel_size.width, filters, in[3]}, kernel_initializer);
     variable y = ops::conv2d_transpose(x, weights, window, out);
     if (use_bias) {
-      y = std::move(y) + s.parameter("bias", {filters}, bias_initializer);
+      y = y + s.parameter("bias", {filters}, bias_initializer);
     }
     return activation(std::move(y));
   }

@@ -30,7 +30,7 @@ struct dense {
 
   static constexpr std::string_view type_name = "dense";
 
-  [[nodiscard]] variable operator()(scope& s, variable x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(
         x.shape().rank() == 2, "expected an input (N, I), got ", batch_text(x.shape()),
         "; add flatten{} before it",

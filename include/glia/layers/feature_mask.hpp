@@ -30,7 +30,7 @@ class feature_mask {
     for (std::size_t axis = 1; axis + 1 < at_all_positions.rank(); ++axis) {
       at_all_positions[axis] = 1;
     }
-    return std::move(x) * ops::reshape(*mask_, at_all_positions);
+    return x * ops::reshape(*mask_, at_all_positions);
   }
   /// Returns the factors of the features, (N, C), or an empty tensor if nothing is dropped.
   [[nodiscard]] tensor factors() const { return mask_ ? mask_->value() : tensor{}; }

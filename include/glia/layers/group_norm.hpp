@@ -89,7 +89,7 @@ struct rms_norm {
 
   static constexpr std::string_view type_name = "rms_norm";
 
-  [[nodiscard]] variable operator()(scope& s, variable x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     const shape in = x.shape();
     s.expect(in.rank() >= 2 && in.back() > 0, "expected an input (N, ..., C), got ",
              batch_text(in));

@@ -33,7 +33,7 @@ class any_layer {
     explicit held(Layer l) : one(std::move(l)) {}
     [[nodiscard]] variable run(scope& s, variable x, std::string_view holder,
                                std::size_t index) const override {
-      return s.run(one, x, holder, index);
+      return s.run(one, std::move(x), holder, index);
     }
     [[nodiscard]] std::string description() const override { return one.description(); }
     [[nodiscard]] bool equals(const face& other) const override {
@@ -50,7 +50,7 @@ class any_layer {
   /// Runs the layer. Error messages call it element `index` of the container `holder`.
   [[nodiscard]] variable run(scope& s, variable x, std::string_view holder,
                              std::size_t index) const {
-    return face_->run(s, x, holder, index);
+    return face_->run(s, std::move(x), holder, index);
   }
   [[nodiscard]] std::string description() const { return face_->description(); }
   friend bool operator==(const any_layer& a, const any_layer& b) {

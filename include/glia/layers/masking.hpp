@@ -38,7 +38,7 @@ struct masking {
 
   static constexpr std::string_view type_name = "masking";
 
-  [[nodiscard]] variable operator()(scope& s, variable x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     const shape in = x.shape();
     s.expect(in.rank() >= 3, "expected sequences (N, T, ...), got ", batch_text(in),
              "; add reshape{{T, C}} before it");
@@ -54,7 +54,7 @@ struct masking {
     const auto counts = device.run(kernels::binary{binary_function::greater}, number(count - 0.5),
                                    device.run(kernels::sum_to{each}, alike));
     s.set_step_mask(device.run(kernels::reshape{{in[0], in[1]}}, counts));
-    return std::move(x) * counts;
+    return x * counts;
   }
   [[nodiscard]] std::string description() const { return text("masking(", mask_value, ')'); }
   friend bool operator==(const masking&, const masking&) = default;

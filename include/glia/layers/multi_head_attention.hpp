@@ -70,7 +70,7 @@ struct multi_head_attention {
     const double scale = 1 / std::sqrt(static_cast<double>(key_dim));
     variable scores = ops::batched_matmul(queries * scale, keys, transpose::second);
     if (use_causal_mask) {
-      scores = std::move(scores) + x.owner().constant(not_later(s.device(), x.shape()[1]));
+      scores = scores + x.owner().constant(not_later(s.device(), x.shape()[1]));
     }
     const auto& mask = s.step_mask();
     tensor seen_steps;
@@ -90,7 +90,7 @@ struct multi_head_attention {
     }
     variable weights = ops::softmax(std::move(scores));
     if (mask) {
-      weights = std::move(weights) * seen_steps;
+      weights = weights * seen_steps;
     }
     if (s.is_training() && dropout > 0) {
       weights = ops::dropout(std::move(weights), dropout, s.next_random());

@@ -37,7 +37,7 @@ struct batch_norm {
 
   static constexpr std::string_view type_name = "batch_norm";
 
-  [[nodiscard]] variable operator()(scope& s, variable x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
     s.expect_value(momentum >= 0 && momentum <= 1 && epsilon > 0 && std::isfinite(epsilon),
                    "expected a momentum in [0, 1] and a finite positive epsilon");
@@ -107,7 +107,7 @@ struct layer_norm {
 
   static constexpr std::string_view type_name = "layer_norm";
 
-  [[nodiscard]] variable operator()(scope& s, variable x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
     s.expect_value(epsilon > 0 && std::isfinite(epsilon), "expected a finite positive epsilon");
     const shape features{x.shape().back()};

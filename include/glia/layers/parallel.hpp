@@ -68,7 +68,7 @@ struct add {
     detail::expect_alike(s, branches);
     variable sum = std::move(branches[0]);
     for (std::size_t i = 1; i < branches.size(); ++i) {
-      sum = std::move(sum) + std::move(branches[i]);
+      sum = sum + branches[i];
     }
     return sum;
   }
@@ -83,7 +83,7 @@ struct multiply {
     detail::expect_alike(s, branches);
     variable product = std::move(branches[0]);
     for (std::size_t i = 1; i < branches.size(); ++i) {
-      product = std::move(product) * std::move(branches[i]);
+      product = product * branches[i];
     }
     return product;
   }

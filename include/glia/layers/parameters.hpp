@@ -64,7 +64,7 @@ inline constexpr std::uint32_t shuffle_stream = 0xFFFFFFFF;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const shape& extents = specs[i].shape;
     if (memory_block there = specs[i].initial.in_place()) {
-      result.push_back({specs[i], device.from_block(std::move(there), extents)});
+      result.push_back({specs[i], device.from_block(there, extents)});
       continue;
     }
     const auto no_memory = [&] {

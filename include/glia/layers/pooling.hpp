@@ -140,9 +140,9 @@ struct global_max_pool2d {
 struct global_avg_pool2d {
   static constexpr std::string_view type_name = "global_avg_pool2d";
 
-  [[nodiscard]] variable operator()(scope& s, variable x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(x.shape().rank() == 4, "expected images (N, H, W, C), got ", batch_text(x.shape()));
-    return ops::mean(std::move(x), {1, 2});
+    return ops::mean(x, {1, 2});
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const global_avg_pool2d&, const global_avg_pool2d&) = default;

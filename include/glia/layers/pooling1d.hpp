@@ -131,7 +131,7 @@ struct global_max_pool1d {
 struct global_avg_pool1d {
   static constexpr std::string_view type_name = "global_avg_pool1d";
 
-  [[nodiscard]] variable operator()(scope& s, variable x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(x.shape().rank() == 3, "expected sequences (N, T, C), got ", batch_text(x.shape()));
     if (const auto& mask = s.step_mask()) {
       const glia::device& device = s.device();
@@ -139,9 +139,9 @@ struct global_avg_pool1d {
       const auto shares = device.run(kernels::binary{binary_function::divide}, mask,
                                      detail::count_of_ones(device, mask));
       const auto of_steps = device.run(kernels::reshape{{in[0], in[1], 1}}, shares);
-      return ops::sum(std::move(x) * of_steps, {1});
+      return ops::sum(x * of_steps, {1});
     }
-    return ops::mean(std::move(x), {1});
+    return ops::mean(x, {1});
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const global_avg_pool1d&, const global_avg_pool1d&) = default;

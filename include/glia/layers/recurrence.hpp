@@ -34,7 +34,7 @@ struct reading {
     return all;
   }
   const shape of_steps{all.shape()[0], all.shape()[1], 1};
-  return std::move(all) * all.device().run(kernels::reshape{of_steps}, mask);
+  return all * all.device().run(kernels::reshape{of_steps}, mask);
 }
 
 /// Returns whether a device can run all steps of a recurrent layer in one kernel.

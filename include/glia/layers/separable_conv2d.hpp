@@ -58,7 +58,7 @@ struct depthwise_conv2d {
 
   static constexpr std::string_view type_name = "depthwise_conv2d";
 
-  [[nodiscard]] variable operator()(scope& s, variable x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     const window2d window =
         detail::kernel_window(s, x.shape(), kernel_size, strides, dilation_rate, padding);
     const std::size_t channels = x.shape()[3];
@@ -119,7 +119,7 @@ struct separable_conv2d {
 
   static constexpr std::string_view type_name = "separable_conv2d";
 
-  [[nodiscard]] variable operator()(scope& s, variable x) const {
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     const window2d window =
         detail::kernel_window(s, x.shape(), kernel_size, strides, dilation_rate, padding);
     const std::size_t channels = x.shape()[3];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -194,7 +195,7 @@ class model_core {
   parameter_list parameters_;
   std::shared_ptr<const char> identity_ = std::make_shared<const char>();
   model_access access_;
-  inference_cache inference_[3];  // one for each model_part
+  std::array<inference_cache, 3> inference_;  // one for each model_part
 };
 
 inline variable model_core::run(const description_ref& described, scope& s, variable x) const {

@@ -11,25 +11,12 @@
 #include <vector>
 
 #include "glia/core/inline.hpp"
+#include "glia/ops/adjoint_call.hpp"
 #include "glia/ops/arrangement.hpp"
 
 namespace glia::ops {
 
 namespace detail {
-
-/// Applies a kernel that only rearranges elements. The backward pass runs the kernel `back(s)`,
-/// where s is the shape of x. It does not need the elements of x.
-template <kernel K, class Back>
-[[nodiscard]] variable rearranged(variable x, const K& k, const Back& back) {
-  tape& owner = x.owner();
-  const gradient_slot from = x.slot();
-  const shape before = x.shape();
-  auto y = owner.device().run(k, std::move(x).value());
-  return owner.record(std::move(y), static_cast<bool>(from),
-                      [from, adjoint = back(before)](auto& to, auto dy) {
-                        to.add(from, to.device().run(adjoint, std::move(dy)));
-                      });
-}
 
 GLIA_INLINE tensor concat_tensors(const glia::device& device, std::span<const tensor> parts,
                                   std::size_t axis) {
@@ -88,9 +75,7 @@ GLIA_INLINE variable concat(std::initializer_list<variable> parts, std::ptrdiff_
 }
 
 GLIA_INLINE variable slice(variable x, const kernels::slice& which) {
-  return detail::rearranged(std::move(x), which, [&](const shape& s) {
-    return kernels::pad{which.axis, which.begin, s[which.axis] - which.begin - which.extent};
-  });
+  return call(x.owner(), which, std::move(x));
 }
 
 GLIA_INLINE std::vector<variable> split(const variable& x, std::ptrdiff_t axis,
@@ -126,14 +111,11 @@ GLIA_INLINE std::vector<variable> split(const variable& x, std::ptrdiff_t axis,
 }
 
 GLIA_INLINE variable pad(variable x, const kernels::pad& around) {
-  return detail::rearranged(std::move(x), around, [&](const shape& s) {
-    return kernels::slice{around.axis, around.before, s[around.axis]};
-  });
+  return call(x.owner(), around, std::move(x));
 }
 
 GLIA_INLINE variable permute(variable x, const axis_list& order) {
-  const kernels::permute_axes kernel{order};
-  return detail::rearranged(std::move(x), kernel, [&](const shape&) { return kernel.inverse(); });
+  return call(x.owner(), kernels::permute_axes{order}, std::move(x));
 }
 
 }  // namespace glia::ops

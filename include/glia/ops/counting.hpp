@@ -1,6 +1,6 @@
 #pragma once
 
-#include "glia/backends/backend.hpp"
+#include "glia/backends/device.hpp"
 
 namespace glia::detail {
 

@@ -84,13 +84,6 @@ namespace glia::ops {
 /// broadcast.
 [[nodiscard]] variable true_divide(const variable& a, const variable& b);
 
-namespace detail {
-
-/// Returns the maximum or the minimum of a and b, as `function` says.
-[[nodiscard]] variable extremum(binary_function function, const variable& a, const variable& b);
-
-}  // namespace detail
-
 /// Returns the larger of a and b, by element, with broadcasting.
 ///
 /// If both are equal, the gradient goes to a; PyTorch divides it between a and b. Throws

@@ -3,30 +3,13 @@
 #include <utility>
 
 #include "glia/core/inline.hpp"
+#include "glia/ops/adjoint_call.hpp"
 #include "glia/ops/elementwise.hpp"
 
 namespace glia::ops {
 
 GLIA_INLINE variable unary(const unary_map& map, variable x) {
-  if (map == identity_map) {
-    return x;
-  }
-  tape& owner = x.owner();
-  const gradient_slot from = x.slot();
-  const saved_operand kind = saved_for_gradient(map.function);
-  tensor saved;
-  if (from && kind == saved_operand::input) {
-    saved = x.value();
-  }
-  tensor y = owner.device().run(kernels::unary{map}, std::move(x).value());
-  if (from && kind == saved_operand::output) {
-    saved = y;
-  }
-  return owner.record(std::move(y), static_cast<bool>(from),
-                      [map, from, saved = std::move(saved)](auto& to, auto dy) mutable {
-                        to.add(from, to.device().run(kernels::unary_gradient{map}, std::move(dy),
-                                                     std::move(saved)));
-                      });
+  return map == identity_map ? x : call(x.owner(), kernels::unary{map}, std::move(x));
 }
 
 GLIA_INLINE variable affine(variable x, double factor, double offset) {
@@ -80,18 +63,7 @@ GLIA_INLINE variable softplus(variable x) {
 GLIA_INLINE variable detach(const variable& x) { return x.owner().constant(x.value()); }
 
 GLIA_INLINE variable add(const variable& a, const variable& b) {
-  return a.owner().record(
-      a.device().run(kernels::binary{binary_function::add}, a.value(), b.value()),
-      a.needs_gradient() || b.needs_gradient(),
-      [to_a = a.slot(), to_b = b.slot(), shape_a = a.shape(), shape_b = b.shape()](auto& to,
-                                                                                   auto dy) {
-        if (to_a) {
-          to.add(to_a, to.device().run(kernels::sum_to{shape_a}, dy));
-        }
-        if (to_b) {
-          to.add(to_b, to.device().run(kernels::sum_to{shape_b}, std::move(dy)));
-        }
-      });
+  return call(a.owner(), kernels::binary{binary_function::add}, a, b);
 }
 
 GLIA_INLINE variable subtract(const variable& a, const variable& b) {
@@ -99,20 +71,7 @@ GLIA_INLINE variable subtract(const variable& a, const variable& b) {
 }
 
 GLIA_INLINE variable multiply(const variable& a, const variable& b) {
-  return a.owner().record(
-      a.device().run(kernels::binary{binary_function::multiply}, a.value(), b.value()),
-      a.needs_gradient() || b.needs_gradient(), [a, b](auto& to, auto dy) {
-        const auto gradient = [&](const variable& of, const variable& other) {
-          if (of.needs_gradient()) {
-            to.add(of.slot(),
-                   to.device().run(kernels::sum_to{of.shape()},
-                                   to.device().run(kernels::binary{binary_function::multiply}, dy,
-                                                   other.value())));
-          }
-        };
-        gradient(a, b);
-        gradient(b, a);
-      });
+  return call(a.owner(), kernels::binary{binary_function::multiply}, a, b);
 }
 
 GLIA_INLINE variable divide(const variable& a, const variable& b) {
@@ -120,75 +79,19 @@ GLIA_INLINE variable divide(const variable& a, const variable& b) {
 }
 
 GLIA_INLINE variable true_divide(const variable& a, const variable& b) {
-  auto y = a.device().run(kernels::binary{binary_function::divide}, a.value(), b.value());
-  return a.owner().record(
-      y, a.needs_gradient() || b.needs_gradient(),
-      [b, y, to_a = a.slot(), shape_a = a.shape()](auto& to, const auto& dy) {
-        const glia::device& device = to.device();
-        const auto share = device.run(kernels::binary{binary_function::divide}, dy, b.value());
-        if (to_a) {
-          to.add(to_a, device.run(kernels::sum_to{shape_a}, share));
-        }
-        if (b.needs_gradient()) {
-          const auto less = device.run(kernels::binary{binary_function::multiply}, share, y);
-          to.add(b.slot(),
-                 device.run(kernels::sum_to{b.shape()},
-                            device.run(kernels::unary{{unary_function::affine, -1, 0}}, less)));
-        }
-      });
+  return call(a.owner(), kernels::binary{binary_function::divide}, a, b);
 }
-
-namespace detail {
-
-GLIA_INLINE variable extremum(binary_function function, const variable& a, const variable& b) {
-  return a.owner().record(
-      a.device().run(kernels::binary{function}, a.value(), b.value()),
-      a.needs_gradient() || b.needs_gradient(), [a, b, function](auto& to, auto dy) {
-        const glia::device& device = to.device();
-        const bool maximum = function == binary_function::maximum;
-        const auto b_wins = device.run(kernels::binary{binary_function::greater},
-                                       (maximum ? b : a).value(), (maximum ? a : b).value());
-        if (b.needs_gradient()) {
-          to.add(b.slot(),
-                 device.run(kernels::sum_to{b.shape()},
-                            device.run(kernels::binary{binary_function::multiply}, dy, b_wins)));
-        }
-        if (a.needs_gradient()) {
-          const auto a_wins = device.run(kernels::unary{{unary_function::affine, -1, 1}}, b_wins);
-          to.add(a.slot(),
-                 device.run(kernels::sum_to{a.shape()},
-                            device.run(kernels::binary{binary_function::multiply}, dy, a_wins)));
-        }
-      });
-}
-
-}  // namespace detail
 
 GLIA_INLINE variable maximum(const variable& a, const variable& b) {
-  return detail::extremum(binary_function::maximum, a, b);
+  return call(a.owner(), kernels::binary{binary_function::maximum}, a, b);
 }
 
 GLIA_INLINE variable minimum(const variable& a, const variable& b) {
-  return detail::extremum(binary_function::minimum, a, b);
+  return call(a.owner(), kernels::binary{binary_function::minimum}, a, b);
 }
 
 GLIA_INLINE variable where(const tensor& condition, const variable& a, const variable& b) {
-  return a.owner().record(
-      a.device().run(kernels::select{}, condition, a.value(), b.value()),
-      a.needs_gradient() || b.needs_gradient(),
-      [condition, to_a = a.slot(), to_b = b.slot(), shape_a = a.shape(), shape_b = b.shape()](
-          auto& to, const auto& dy) {
-        const glia::device& device = to.device();
-        const auto none = device.run(kernels::full{});
-        if (to_a) {
-          to.add(to_a, device.run(kernels::sum_to{shape_a},
-                                  device.run(kernels::select{}, condition, dy, none)));
-        }
-        if (to_b) {
-          to.add(to_b, device.run(kernels::sum_to{shape_b},
-                                  device.run(kernels::select{}, condition, none, dy)));
-        }
-      });
+  return call(a.owner(), kernels::select{}, condition, a, b);
 }
 
 }  // namespace glia::ops

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "glia/core/inline.hpp"
+#include "glia/ops/adjoint_call.hpp"
 #include "glia/ops/normalization.hpp"
 
 namespace glia::ops {
@@ -119,26 +120,9 @@ GLIA_INLINE normalized_variable normalize(normalization kind, const variable& x,
   if (kind == normalization::batch && x.owner().joined().ranks != nullptr) {
     return detail::normalize_over_ranks(x, gamma, beta, epsilon);
   }
-  auto [y, means, variances] = x.device().run(kernels::normalize{kind, epsilon, groups}, x.value(),
-                                              gamma.value(), beta.value());
-  variable output = x.owner().record(
-      std::move(y), x.needs_gradient() || gamma.needs_gradient() || beta.needs_gradient(),
-      [kind, x, gamma, to_beta = beta.slot(), mean = means, variance = variances, epsilon, groups](
-          auto& to, auto dy) {
-        auto [dx, dgamma, dbeta] =
-            to.device().run(kernels::normalize_gradient{kind, epsilon, groups}, std::move(dy),
-                            x.value(), gamma.value(), mean, variance);
-        if (x.needs_gradient()) {
-          to.add(x.slot(), std::move(dx));
-        }
-        if (gamma.needs_gradient()) {
-          to.add(gamma.slot(), std::move(dgamma));
-        }
-        if (to_beta) {
-          to.add(to_beta, std::move(dbeta));
-        }
-      });
-  return {std::move(output), std::move(means), std::move(variances)};
+  auto [output, moments] =
+      call_kernel(x.owner(), kernels::normalize{kind, epsilon, groups}, {x, gamma, beta});
+  return {std::move(output), std::move(moments[0]), std::move(moments[1])};
 }
 
 }  // namespace glia::ops

@@ -9,13 +9,6 @@
 
 namespace glia::ops {
 
-namespace detail {
-
-/// Adds the gradient of a bias that was added to all rows.
-void add_bias_gradient(gradients& to, gradient_slot bias, const tensor& dz);
-
-}  // namespace detail
-
 /// Returns the matrix product (m, n) of a (m, k) and b (k, n).
 ///
 /// With transpose::first, a has the shape (k, m) and is used transposed. With transpose::second, b

@@ -8,15 +8,6 @@
 
 namespace glia::ops {
 
-namespace detail {
-
-/// Computes the state before each step from the states (N, T, U) after each step. Returns rows (N
-/// T, U), with zeros for the first step. If `scale` is not empty, the states are multiplied by it.
-[[nodiscard]] tensor states_before(const glia::device& device, const tensor& states,
-                                   const tensor& scale, bool backwards);
-
-}  // namespace detail
-
 /// Returns the states (N, T, U) of all steps of a recurrent layer, computed by one kernel; see
 /// `kernels::recurrence`.
 ///

@@ -58,9 +58,9 @@ template <std::integral Axis>
 /// has the shape (N, C), and sum(x, {-1}) the shape (N, H, W). Throws `shape_error` if there is no
 /// such axis.
 template <std::signed_integral Axis>
-[[nodiscard]] variable sum(variable x, std::initializer_list<Axis> axes) {
+[[nodiscard]] variable sum(const variable& x, std::initializer_list<Axis> axes) {
   const auto from_front = detail::axes_from_front("sum", x.shape(), axes);
-  return detail::sum_over(std::move(x), from_front);
+  return detail::sum_over(x, from_front);
 }
 /// Returns the sum over the given axes, counted from 0.
 [[nodiscard]] variable sum(variable x, std::initializer_list<std::size_t> axes);
@@ -69,9 +69,9 @@ template <std::signed_integral Axis>
 /// has the shape (N, C), and mean(x, {-1}) the shape (N, H, W). Throws `shape_error` if there is no
 /// such axis.
 template <std::signed_integral Axis>
-[[nodiscard]] variable mean(variable x, std::initializer_list<Axis> axes) {
+[[nodiscard]] variable mean(const variable& x, std::initializer_list<Axis> axes) {
   const auto from_front = detail::axes_from_front("mean", x.shape(), axes);
-  return detail::mean_over(std::move(x), from_front);
+  return detail::mean_over(x, from_front);
 }
 /// Returns the mean over the given axes, counted from 0.
 [[nodiscard]] variable mean(variable x, std::initializer_list<std::size_t> axes);

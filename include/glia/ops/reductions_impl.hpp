@@ -8,23 +8,21 @@
 #include <utility>
 
 #include "glia/core/inline.hpp"
+#include "glia/ops/adjoint_call.hpp"
 #include "glia/ops/reductions.hpp"
 
 namespace glia::ops {
 
 GLIA_INLINE variable reshape(variable x, const shape& s) {
-  return detail::rearranged(std::move(x), kernels::reshape{s},
-                            [](const shape& before) { return kernels::reshape{before}; });
+  return call(x.owner(), kernels::reshape{s}, std::move(x));
 }
 
 GLIA_INLINE variable sum_to(variable x, const shape& s) {
-  return detail::rearranged(std::move(x), kernels::sum_to{s},
-                            [](const shape& before) { return kernels::broadcast_to{before}; });
+  return call(x.owner(), kernels::sum_to{s}, std::move(x));
 }
 
 GLIA_INLINE variable broadcast_to(variable x, const shape& s) {
-  return detail::rearranged(std::move(x), kernels::broadcast_to{s},
-                            [](const shape& before) { return kernels::sum_to{before}; });
+  return call(x.owner(), kernels::broadcast_to{s}, std::move(x));
 }
 
 GLIA_INLINE variable sum(variable x) { return sum_to(std::move(x), shape{}); }

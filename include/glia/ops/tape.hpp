@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -128,15 +129,32 @@ class tape {
     if (!needs_gradient) {
       return constant(std::move(value));
     }
-    using stored = std::decay_t<Adjoint>;
+    return record(std::move(value),
+                  make_adjoint<std::decay_t<Adjoint>>(std::forward<Adjoint>(adjoint)));
+  }
+
+  /// An adjoint in the memory of the tape, which no op has yet.
+  template <class Adjoint>
+  using adjoint_ptr = std::unique_ptr<Adjoint, void (*)(Adjoint*)>;
+
+  /// Makes an adjoint for an op that is recorded later.
+  template <class Adjoint, class... Arguments>
+  [[nodiscard]] adjoint_ptr<Adjoint> make_adjoint(Arguments&&... arguments) {
+    void* const room = memory_.allocate(sizeof(Adjoint), alignof(Adjoint));
+    return {new (room) Adjoint(std::forward<Arguments>(arguments)...),
+            [](Adjoint* unused) { unused->~Adjoint(); }};
+  }
+  /// Records an op with the result `value`, which needs a gradient.
+  template <class Adjoint>
+  [[nodiscard]] variable record(tensor value, adjoint_ptr<Adjoint> adjoint) {
     const gradient_slot slot = new_slot();
-    void* at = memory_.allocate(sizeof(stored), alignof(stored));
-    nodes_.push_back({new (at) stored(std::forward<Adjoint>(adjoint)),
+    nodes_.push_back({adjoint.get(),
                       [](void* self, gradients& to, tensor dy) {
-                        (*static_cast<stored*>(self))(to, std::move(dy));
+                        (*static_cast<Adjoint*>(self))(to, std::move(dy));
                       },
-                      [](void* self) { static_cast<stored*>(self)->~stored(); }, slot,
+                      [](void* self) { static_cast<Adjoint*>(self)->~Adjoint(); }, slot,
                       recording_place()});
+    static_cast<void>(adjoint.release());
     return {*this, std::move(value), slot};
   }
 

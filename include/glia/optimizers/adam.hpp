@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
+#include "glia/backends/device.hpp"
 #include "glia/core/described.hpp"
 #include "glia/optimizers/ranges.hpp"
 #include "glia/optimizers/schedule.hpp"

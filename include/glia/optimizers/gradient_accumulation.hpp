@@ -65,7 +65,7 @@ struct gradient_accumulation {
   { return with_turn(optimizer.numbers(step / counted(), scale), step); }
 
   /// Adds the gradient g to the sum, and updates the parameter p after the last batch of a group.
-  void apply(const glia::device& device, tensor& p, tensor g, std::vector<tensor>& slots,
+  void apply(const glia::device& device, tensor& p, const tensor& g, std::vector<tensor>& slots,
              const tensor& numbers) const {
     constexpr std::size_t own = numbers_per_step<Rule>;
     const auto number = [&](std::size_t i, std::size_t count) {

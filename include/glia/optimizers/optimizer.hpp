@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
+#include "glia/backends/device.hpp"
 #include "glia/core/described.hpp"
 #include "glia/core/function_ref.hpp"
 

@@ -56,7 +56,7 @@ class bench {
     sizes_.push_back(values.size());
     tensor t = device_->from_host(std::span<const float>(values), s);
     if (keep_) {
-      kept_.push_back({t, std::move(values)});
+      kept_.emplace_back(t, std::move(values));
     }
     return t;
   }

@@ -114,6 +114,7 @@ template <class Function>
   detail::require_double(device);
   tape on(device);
   std::vector<variable> leaves;
+  leaves.reserve(inputs.size());
   for (const check_input& input : inputs) {
     leaves.push_back(on.leaf(detail::to_device(device, input)));
   }
@@ -125,6 +126,7 @@ template <class Function>
   const auto value = [&](const std::vector<check_input>& at) {
     tape forward(device);
     std::vector<variable> constants;
+    constants.reserve(at.size());
     for (const check_input& input : at) {
       constants.push_back(forward.constant(detail::to_device(device, input)));
     }

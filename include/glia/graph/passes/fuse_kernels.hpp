@@ -5,6 +5,8 @@
 
 #include "glia/core/inline.hpp"
 #include "glia/graph/improve.hpp"
+#include "glia/graph/passes.hpp"
+#include "glia/graph/uses.hpp"
 
 namespace glia {
 

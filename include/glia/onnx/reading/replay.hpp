@@ -13,6 +13,7 @@
 #include "glia/graph/graph.hpp"
 #include "glia/layers/recurrence.hpp"
 #include "glia/layers/scope.hpp"
+#include "glia/ops/adjoint_call.hpp"
 #include "glia/ops/ops.hpp"
 
 namespace glia::onnx {
@@ -30,7 +31,7 @@ using read_kernels =
 /// Runs the nodes of a graph as differentiable ops.
 class replay {
  public:
-  replay(const graph& calls, tape& on) : calls_(&calls), on_(&on), values_(calls.value_count()) {
+  replay(const graph& calls, tape& on) : on_(&on), values_(calls.value_count()) {
     const glia::device& device = on.device();
     for (const graph_constant& one : calls.constants()) {
       const shape& s = calls.spec(one.value).shape;
@@ -73,16 +74,44 @@ class replay {
   [[nodiscard]] std::optional<variable> maybe(std::size_t i) const {
     return node_->operands[i] == no_value ? std::nullopt : std::optional(x(i));
   }
-  [[nodiscard]] const glia::tensor& index(std::size_t i) const {
-    return values_[node_->operands[i]].index;
-  }
   void give(variable y, std::size_t i = 0) { values_[node_->results[i]].real = std::move(y); }
-  void give_index(glia::tensor y) { values_[node_->results[0]].index = std::move(y); }
 
-  void apply(const kernels::full& k) { give(on_->constant(on_->device().run(k))); }
-  void apply(const kernels::reshape& k) { give(ops::reshape(x(0), k.to)); }
-  void apply(const kernels::broadcast_to& k) { give(ops::broadcast_to(x(0), k.to)); }
-  void apply(const kernels::sum_to& k) { give(ops::sum_to(x(0), k.to)); }
+  /// Returns an operand as a variable, as integers, or as omitted.
+  [[nodiscard]] call_operand operand(std::size_t i) const {
+    const value_id id = node_->operands[i];
+    if (id == no_value) {
+      return glia::tensor{};
+    }
+    return is_real(id) ? call_operand(real(id)) : call_operand(values_[id].index);
+  }
+  void give_tensor(glia::tensor y, std::size_t i) {
+    if (node_->results[i] == no_value) {
+      return;
+    }
+    if (y && y.type() == element::real) {
+      give(on_->constant(std::move(y)), i);
+    } else if (y) {
+      values_[node_->results[i]].index = std::move(y);
+    }
+  }
+
+  template <kernel K>
+  void apply(const K& k) {
+    auto all = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return ops::call_kernel(*on_, k, {operand(I)...});
+    }
+    (std::make_index_sequence<K::operands>{});
+    if (all.first.value().type() == element::real) {
+      give(std::move(all.first));
+    } else {
+      give_tensor(std::move(all.first).value(), 0);
+    }
+    for (std::size_t i = 1; i < K::results; ++i) {
+      give_tensor(std::move(all.others[i - 1]), i);
+    }
+  }
+  // Ops that are more than a kernel.
+  void apply(const kernels::unary& k) { give(ops::unary(k.map, x(0))); }
   void apply(const kernels::concat& k) {
     std::vector<variable> parts;
     for (const value_id id : node_->operands) {
@@ -92,49 +121,6 @@ class replay {
     }
     give(ops::concat(parts, static_cast<std::ptrdiff_t>(k.axis)));
   }
-  void apply(const kernels::slice& k) { give(ops::slice(x(0), k)); }
-  void apply(const kernels::pad& k) { give(ops::pad(x(0), k)); }
-  void apply(const kernels::permute_axes& k) { give(ops::permute(x(0), k.order)); }
-  void apply(const kernels::to_index& k) { give_index(on_->device().run(k, x(0).value())); }
-  void apply(const kernels::gather&) { give(ops::gather(x(0), index(1))); }
-  void apply(const kernels::unary& k) { give(ops::unary(k.map, x(0))); }
-  void apply(const kernels::binary& k) {
-    switch (k.function) {
-      case binary_function::add:
-        return give(ops::add(x(0), x(1)));
-      case binary_function::multiply:
-        return give(ops::multiply(x(0), x(1)));
-      case binary_function::divide:
-        return give(ops::true_divide(x(0), x(1)));
-      case binary_function::maximum:
-        return give(ops::maximum(x(0), x(1)));
-      case binary_function::minimum:
-        return give(ops::minimum(x(0), x(1)));
-      default:  // boolean results have no derivative
-        give(on_->constant(on_->device().run(k, x(0).value(), x(1).value())));
-    }
-  }
-  void apply(const kernels::select&) { give(ops::where(x(0).value(), x(1), x(2))); }
-  void apply(const kernels::matmul& k) { give(ops::matmul(x(0), x(1), k.which)); }
-  void apply(const kernels::batched_matmul& k) { give(ops::batched_matmul(x(0), x(1), k.which)); }
-  void apply(const kernels::dense&) { give(ops::dense(x(0), x(1), maybe(2))); }
-  void apply(const kernels::conv2d& k) {
-    give(ops::conv2d(x(0), x(1), maybe(2), k.window, k.groups));
-  }
-  void apply(const kernels::conv2d_input_gradient& k) {
-    give(ops::conv2d_transpose(x(0), x(1), k.window, k.image));
-  }
-  void apply(const kernels::max_pool2d& k) { give(ops::max_pool2d(x(0), k.window)); }
-  void apply(const kernels::avg_pool2d& k) { give(ops::avg_pool2d(x(0), k.window)); }
-  void apply(const kernels::normalize& k) {
-    auto all = ops::normalize(k.kind, x(0), x(1), x(2), k.epsilon, k.groups);
-    give(std::move(all.output));
-    give(on_->constant(std::move(all.mean)), 1);
-    give(on_->constant(std::move(all.variance)), 2);
-  }
-  void apply(const kernels::softmax&) { give(ops::softmax(x(0))); }
-  void apply(const kernels::one_hot& k) { give(on_->constant(on_->device().run(k, index(0)))); }
-  void apply(const kernels::argmax& k) { give_index(on_->device().run(k, x(0).value())); }
   void apply(const kernels::dropout& k) { give(ops::dropout(x(0), k.rate, scope_->next_random())); }
   void apply(const kernels::fake_quantize& k) {
     give(ops::fake_quantize(x(0), x(1).value(), k.range));
@@ -145,7 +131,6 @@ class replay {
                          counts ? counts->value() : glia::tensor{}));
   }
 
-  const graph* calls_;
   tape* on_;
   std::vector<either> values_;
   const graph_node* node_ = nullptr;
