@@ -110,4 +110,6 @@ template <kernel K>
 #ifndef GLIA_COMPILED
 // The loops of the `cpu` device: a kernel that a program names brings its loops with it.
 #include "glia/backends/cpu/all_families.hpp"
+// `backend::compile`, which every device's table of functions names.
+#include "glia/backends/program.hpp"
 #endif

@@ -89,9 +89,9 @@ class shape {
 /// has. Without this check, larger sizes would overflow to small numbers.
 [[nodiscard]] constexpr bool fits_memory(const shape& s, std::size_t element_bytes) noexcept {
   constexpr std::size_t most_bits = 56;
-  std::size_t bits = std::bit_width(element_bytes);
+  auto bits = static_cast<std::size_t>(std::bit_width(element_bytes));
   for (const std::size_t extent : s) {
-    bits += std::bit_width(extent);
+    bits += static_cast<std::size_t>(std::bit_width(extent));
   }
   if (bits <= most_bits) {  // nearly always, and much faster than divisions
     return true;
