@@ -30,6 +30,18 @@ struct kernel_call {
   [[nodiscard]] const K* as() const noexcept {
     return type.id == &detail::id_of<K> ? static_cast<const K*>(kernel) : nullptr;
   }
+  /// Returns an operand whose memory a result of this shape and type may take: the kernel allows
+  /// it, and the operand has no other handle. Null if there is none.
+  [[nodiscard]] const tensor* reusable(std::size_t result, const tensor_spec& spec) const noexcept {
+    for (const overwrite& pair : type.overwrites) {
+      const tensor& operand = operands[pair.operand];
+      if (pair.result == result && operand.unique() && operand.shape() == spec.shape &&
+          operand.type() == spec.type) {
+        return &operand;
+      }
+    }
+    return nullptr;
+  }
 };
 
 /// The interface of a backend, the implementation of a device. It copies tensors between host and

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "glia/backends/device.hpp"
+#include "glia/backends/shape_backend.hpp"
 
 namespace glia {
 
@@ -23,7 +24,7 @@ struct cost_totals {
 };
 
 /// The backend of a `cost` device.
-class cost_backend final : public backend {
+class cost_backend final : public shape_backend {
  public:
   [[nodiscard]] std::string_view name() const override { return "cost"; }
   [[nodiscard]] std::size_t real_bytes() const override { return sizeof(float); }
@@ -37,26 +38,6 @@ class cost_backend final : public backend {
   [[nodiscard]] std::shared_ptr<const std::size_t> start_section() const {
     section_ = std::make_shared<std::size_t>(0);
     return section_;
-  }
-
-  [[nodiscard]] tensor from_host(std::span<const float>, const shape& s) const override {
-    return make(real_of(s));
-  }
-  [[nodiscard]] tensor from_host(std::span<const double>, const shape& s) const override {
-    return make(real_of(s));
-  }
-  [[nodiscard]] tensor from_host(std::span<const std::int32_t>, const shape& s) const override {
-    return make({s, element::index});
-  }
-  // There are no numbers to copy.
-  void to_host(const tensor&, std::span<float> to) const override {
-    std::fill(to.begin(), to.end(), 0.0F);
-  }
-  void to_host(const tensor&, std::span<double> to) const override {
-    std::fill(to.begin(), to.end(), 0.0);
-  }
-  void to_host(const tensor&, std::span<std::int32_t> to) const override {
-    std::fill(to.begin(), to.end(), 0);
   }
 
   // As on other devices, a result takes the memory of an operand that has no other handle, if the
@@ -75,8 +56,10 @@ class cost_backend final : public backend {
     for (std::size_t i = 0; i < call.results.size(); ++i) {
       bytes += static_cast<double>(size_of(made[i]));
       if (made[i]) {
-        call.results[i] = relabeled ? std::move(call.operands[0]).reshaped(made[0].shape)
-                                    : place_for(call, i, made[i]);
+        const tensor* const reused = call.reusable(i, made[i]);
+        call.results[i] = relabeled           ? std::move(call.operands[0]).reshaped(made[0].shape)
+                          : reused != nullptr ? *reused
+                                              : make(made[i]);
       }
     }
     totals_->flops += call.type.flops(call.kernel, specs);
@@ -87,17 +70,7 @@ class cost_backend final : public backend {
   [[nodiscard]] static std::size_t size_of(const tensor_spec& s) {
     return s ? s.shape.size() * bytes_of<float>(s.type) : 0;
   }
-  [[nodiscard]] tensor place_for(const kernel_call& call, std::size_t result,
-                                 const tensor_spec& spec) const {
-    for (const overwrite& one : call.type.overwrites) {
-      const tensor& operand = call.operands[one.operand];
-      if (one.result == result && operand.unique() && spec_of(operand) == spec) {
-        return operand;
-      }
-    }
-    return make(spec);
-  }
-  [[nodiscard]] tensor make(const tensor_spec& s) const {
+  [[nodiscard]] tensor make(const tensor_spec& s) const override {
     const std::size_t size = size_of(s);
     totals_->live_bytes += size;
     totals_->peak_bytes = std::max(totals_->peak_bytes, totals_->live_bytes);

@@ -71,8 +71,6 @@ class host_memory_backend : public backend {
   [[nodiscard]] virtual host_function find(const kernel_type& type) const = 0;
 
  private:
-  [[nodiscard]] tensor place_for(const kernel_call& call, std::size_t result,
-                                 const tensor_spec& spec) const;
   template <class T>
   [[nodiscard]] tensor copied(std::span<const T> values, const tensor_spec& spec) const;
   template <class T>
@@ -127,9 +125,9 @@ class host_backend : public host_memory_backend {
 
   [[nodiscard]] std::string_view name() const final { return Loops::name; }
   [[nodiscard]] fused_kernel_set fused() const final {
-    static constexpr fused_kernel_set all = fused_kernel_set::of(
+    static constexpr fused_kernel_set fused = fused_kernel_set::of(
         []<class K>(const K*) { return detail::has_loops<Loops, K, value_type>; });
-    return all;
+    return fused;
   }
 
  protected:

@@ -31,8 +31,7 @@ void convert(const From* from, std::size_t count, To* to) {
 
 template <class T>
 tensor host_memory_backend::copied(std::span<const T> values, const tensor_spec& spec) const {
-  require<shape_error>(values.size() == spec.shape.size(), "from_host: ", values.size(),
-                       " values do not match the shape ", spec.shape);
+  require_values(values.size(), spec.shape);
   tensor y = uninitialized(spec);
   const tensor_view<float> floats(y);
   if constexpr (std::is_same_v<T, std::int32_t>) {
@@ -125,24 +124,12 @@ GLIA_INLINE void host_memory_backend::run(const kernel_call& call) const {
   std::array<const tensor*, most_results> results;
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     if (made[i]) {
-      call.results[i] = place_for(call, i, made[i]);
+      const tensor* const reused = call.reusable(i, made[i]);
+      call.results[i] = reused != nullptr ? *reused : uninitialized(made[i]);
     }
     results[i] = &call.results[i];
   }
   function_for(type)(context(), call.kernel, operands.data(), results.data());
-}
-
-/// Returns the memory of an operand that the result may overwrite and that has no other handle, or
-/// else new memory.
-GLIA_INLINE tensor host_memory_backend::place_for(const kernel_call& call, std::size_t result,
-                                                  const tensor_spec& spec) const {
-  for (const overwrite& one : call.type.overwrites) {
-    const tensor& operand = call.operands[one.operand];
-    if (one.result == result && operand.unique() && operand.shape() == spec.shape) {
-      return operand;
-    }
-  }
-  return uninitialized(spec);
 }
 
 GLIA_INLINE tensor host_memory_backend::copy(const tensor& x) const {

@@ -16,8 +16,7 @@ namespace detail {
 template <class Element, class Number>
 [[nodiscard]] tensor recorded_constant(graph& to, std::span<const Number> values,
                                        const tensor_spec& spec) {
-  require<shape_error>(values.size() == spec.shape.size(), "from_host: ", values.size(),
-                       " values do not match the shape ", spec.shape);
+  require_values(values.size(), spec.shape);
   return tensor::recorded(to.add_constant(spec, std::vector<Element>(values.begin(), values.end())),
                           spec);
 }

@@ -178,16 +178,16 @@ requires(K::operands <= most_operands &&
     updates<K>(),
     [](const void* k, std::span<const tensor_spec> operands, std::span<tensor_spec> results) {
       with_operands<K>(operands, [&](const auto&... each) {
-        const auto all = result_specs(*static_cast<const K*>(k), each...);
-        std::copy(all.begin(), all.end(), results.begin());
+        const auto specs = result_specs(*static_cast<const K*>(k), each...);
+        std::copy(specs.begin(), specs.end(), results.begin());
       });
     },
     [](const void* kernel, std::span<const tensor> operands, tensor_spec* results) {
       const K& k = *static_cast<const K*>(kernel);
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
         const std::array<tensor_spec, K::operands> given{spec_of(operands[I])...};
-        const auto all = result_specs(k, given[I]...);
-        std::uninitialized_copy(all.begin(), all.end(), results);
+        const auto specs = result_specs(k, given[I]...);
+        std::uninitialized_copy(specs.begin(), specs.end(), results);
         return glia::relabels(k, given[I]...);
       }
       (std::make_index_sequence<K::operands>{});

@@ -132,11 +132,11 @@ struct normalize_gradient {
 }
 template <class Call>
 void add_gradients(const normalize& k, Call& call) {
-  auto all = call.run(normalize_gradient{k.kind, k.epsilon, k.groups}, call.dy(), call.operand(0),
-                      call.operand(1), call.result(1), call.result(2));
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  auto gradients = call.run(normalize_gradient{k.kind, k.epsilon, k.groups}, call.dy(),
+                            call.operand(0), call.operand(1), call.result(1), call.result(2));
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (call.wants(i)) {
-      call.add(i, std::move(all[i]));
+      call.add(i, std::move(gradients[i]));
     }
   }
 }

@@ -164,9 +164,9 @@ namespace derivatives {
 template <class K, class Call>
 void add_gradients_of_product(const K& k, Call& call) {
   const auto dy = call.dy();
-  const auto add = [&](std::size_t operand, transpose which, const auto& a, const auto& b) {
+  const auto add = [&](std::size_t operand, transpose side, const auto& a, const auto& b) {
     if (call.wants(operand)) {
-      call.add(operand, call.run(K{which}, a, b));
+      call.add(operand, call.run(K{side}, a, b));
     }
   };
   const auto& a = call.operand(0);
@@ -197,8 +197,8 @@ void add_gradient_of_bias(Call& call, const Tensor& dy) {
 
 /// Throws `value_error` if a kernel applies a function to its result: passes fuse such functions
 /// with kernels after their gradients have been recorded.
-inline void require_no_map(std::string_view what, const unary_map& map) {
-  require<value_error>(map == identity_map, what, ": a kernel with a fused function has no ",
+inline void require_no_map(std::string_view kernel_name, const unary_map& map) {
+  require<value_error>(map == identity_map, kernel_name, ": a kernel with a fused function has no ",
                        "derivative; run the function as a kernel of its own");
 }
 

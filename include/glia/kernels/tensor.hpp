@@ -180,6 +180,11 @@ class tensor {
   return x ? tensor_spec{x.shape(), x.type()} : tensor_spec{};
 }
 
+/// Throws `shape_error` unless numbers to be copied from the host fill a tensor of this shape.
+inline void require_values(std::size_t count, const shape& s) {
+  require<shape_error>(count == s.size(), "from_host: ", count, " values do not match the shape ",
+                       s);
+}
 /// Throws `value_error` if a tensor to be copied to the host is empty.
 inline void require_not_empty(const tensor& x) {
   require<value_error>(static_cast<bool>(x),

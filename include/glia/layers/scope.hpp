@@ -387,7 +387,7 @@ template <class Layer>
 variable scope::run_shared(const std::string& name, const Layer& layer, variable x) {
   const auto known = std::find_if(shared_.begin(), shared_.end(),
                                   [&](const shared_layer& one) { return one.name == name; });
-  const auto at = static_cast<std::size_t>(known - shared_.begin());
+  const auto index = static_cast<std::size_t>(known - shared_.begin());
   const bool first = known == shared_.end();
   if (first) {
     shared_.push_back({name, parameter_count_, parameter_count_});
@@ -395,7 +395,7 @@ variable scope::run_shared(const std::string& name, const Layer& layer, variable
   const std::size_t others = parameter_count_;
   const bool sharing = std::exchange(sharing_, true);
   const bool again = std::exchange(again_, !first);
-  parameter_count_ = shared_[at].begin;
+  parameter_count_ = shared_[index].begin;
   if (names_layers()) {
     names_.push_back({name, true, {}});
   }
@@ -406,15 +406,15 @@ variable scope::run_shared(const std::string& name, const Layer& layer, variable
   sharing_ = sharing;
   again_ = again;
   if (first) {
-    shared_[at].end = parameter_count_;
+    shared_[index].end = parameter_count_;
   } else {
-    expect_value(parameter_count_ == shared_[at].end, "the first shared layer '", name, "' has ",
-                 shared_[at].end - shared_[at].begin, " parameters, this one has ",
-                 parameter_count_ - shared_[at].begin,
+    expect_value(parameter_count_ == shared_[index].end, "the first shared layer '", name, "' has ",
+                 shared_[index].end - shared_[index].begin, " parameters, this one has ",
+                 parameter_count_ - shared_[index].begin,
                  "; give shared layers with different parameters different names");
     // Continue with the parameter after those requested before this layer. Exception: inside
     // another shared layer that runs again, continue with the parameter after this layer's own.
-    if (others != shared_[at].begin) {
+    if (others != shared_[index].begin) {
       parameter_count_ = others;
     }
   }

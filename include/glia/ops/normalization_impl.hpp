@@ -12,23 +12,23 @@ namespace glia::ops {
 
 namespace detail {
 
-GLIA_INLINE tensor gather_over_ranks(const glia::device& device, const tape::joined_batch& all,
+GLIA_INLINE tensor gather_over_ranks(const glia::device& device, const tape::joined_batch& joined,
                                      const std::array<tensor, 3>& own) {
   const tensor none{};
   require<value_error>(has_fused<kernels::gather_over_ranks>(device),
                        "batch_norm: the device cannot normalize over several ranks; do not "
                        "set distributed_options::sync_batch_norm");
   return device.run(
-      kernels::gather_over_ranks{all.ranks},
+      kernels::gather_over_ranks{joined.ranks},
       device.run(kernels::concat{0}, own[0], own[1], own[2], none, none, none, none, none));
 }
 
 GLIA_INLINE std::array<tensor, 2> moments_over_ranks(const glia::device& device,
-                                                     const tape::joined_batch& all,
+                                                     const tape::joined_batch& joined,
                                                      const tensor& mean, const tensor& variance) {
   const std::size_t channels = mean.shape()[0];
   const auto gathered = gather_over_ranks(
-      device, all, {mean, variance, device.run(kernels::reshape{{1}}, all.share)});
+      device, joined, {mean, variance, device.run(kernels::reshape{{1}}, joined.share)});
   const auto part = [&](std::size_t begin, std::size_t extent) {
     return device.run(kernels::slice{.axis = 1, .begin = begin, .extent = extent}, gathered);
   };
@@ -55,12 +55,12 @@ GLIA_INLINE std::array<tensor, 2> moments_over_ranks(const glia::device& device,
 GLIA_INLINE normalized_variable normalize_over_ranks(const variable& x, const variable& gamma,
                                                      const variable& beta, double epsilon) {
   const glia::device& device = x.device();
-  const tape::joined_batch all = x.owner().joined();
+  const tape::joined_batch joined = x.owner().joined();
   const auto apply = [](const glia::device& on, binary_function f, const tensor& a,
                         const tensor& b) { return on.run(kernels::binary{f}, a, b); };
   constexpr normalization kind = normalization::batch;
   auto own = device.run(kernels::normalize{kind, epsilon}, x.value(), gamma.value(), beta.value());
-  const auto moments = moments_over_ranks(device, all, own[1], own[2]);
+  const auto moments = moments_over_ranks(device, joined, own[1], own[2]);
   const tensor& mean = moments[0];
   const tensor& variance = moments[1];
   const tensor inverse = device.run(
@@ -80,12 +80,12 @@ GLIA_INLINE normalized_variable normalize_over_ranks(const variable& x, const va
     const std::size_t rows = x.shape().size() / channels;
     const tensor sums = on.run(
         kernels::reshape{{2 * channels}},
-        on.run(kernels::sum_to{{1, 2 * channels}}, gather_over_ranks(on, all, {dgamma, dbeta})));
+        on.run(kernels::sum_to{{1, 2 * channels}}, gather_over_ranks(on, joined, {dgamma, dbeta})));
     const auto left_out = [&](const tensor& mine, std::size_t begin) {
       const tensor of_all =
           on.run(kernels::slice{.axis = 0, .begin = begin, .extent = channels}, sums);
       const tensor difference = apply(on, binary_function::subtract, mine,
-                                      apply(on, binary_function::multiply, of_all, all.share));
+                                      apply(on, binary_function::multiply, of_all, joined.share));
       return on.run(kernels::unary{{unary_function::affine, 1.0 / static_cast<double>(rows), 0}},
                     difference);
     };

@@ -107,11 +107,30 @@ class pjrt_backend final : public backend {
       call.results[0] = from_host(std::span<const T>(values), full->to);
       return;
     }
-    std::vector<const tensor*> operands;
-    for (const tensor& operand : call.operands) {
-      operands.push_back(&operand);
+    std::vector<tensor_spec> specs;
+    std::vector<tensor> given;
+    for (const tensor& x : call.operands) {
+      specs.push_back(spec_of(x));
+      if (x) {
+        require_own(x);
+        given.push_back(laid_out(x, false));
+      }
     }
-    run_node(any_kernel(call.type, call.kernel), operands, call.results);
+    const graph calls = alone(any_kernel(call.type, call.kernel), specs);
+    std::vector<const detail::pjrt_buffer*> arguments;
+    arguments.reserve(given.size());
+    for (const tensor& one : given) {
+      arguments.push_back(&buffer_of(one));
+    }
+    auto begun = compiled(calls, false)->run(arguments, {});
+    const std::vector<value_id>& made = calls.nodes().front().results;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < call.results.size(); ++i) {
+      if (made[i] != no_value) {
+        call.results[i] = tensor_of(std::move(begun.results[next++]), calls.spec(made[i]));
+      }
+    }
+    queue_.add(std::move(begun.events));
   }
   [[nodiscard]] bool compiles_whole_graphs() const override { return true; }
   [[nodiscard]] std::shared_ptr<const executable> compile(graph calls) const override {
@@ -160,35 +179,6 @@ class pjrt_backend final : public backend {
     const auto type = x.type() == element::index ? pjrt_api::buffer_type::s32 : buffer_type_of<T>();
     return tensor_of(detail::copy_to_devices(client_, elements, type, x.shape(), wanted),
                      spec_of(x));
-  }
-
-  /// Compiles and runs one node.
-  void run_node(const any_kernel& kernel, std::span<const tensor* const> operands,
-                std::span<tensor> results) const {
-    std::vector<tensor_spec> specs;
-    std::vector<tensor> given;
-    for (const tensor* const x : operands) {
-      specs.push_back(*x ? spec_of(*x) : tensor_spec{});
-      if (*x) {
-        require_own(*x);
-        given.push_back(laid_out(*x, false));
-      }
-    }
-    const graph calls = alone(kernel, specs);
-    std::vector<const detail::pjrt_buffer*> arguments;
-    arguments.reserve(given.size());
-    for (const tensor& one : given) {
-      arguments.push_back(&buffer_of(one));
-    }
-    auto begun = compiled(calls, false)->run(arguments, {});
-    const std::vector<value_id>& made = calls.nodes().front().results;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (made[i] != no_value) {
-        results[i] = tensor_of(std::move(begun.results[next++]), calls.spec(made[i]));
-      }
-    }
-    queue_.add(std::move(begun.events));
   }
 
   /// Returns the buffer of a tensor of a `pjrt` device.
@@ -262,8 +252,7 @@ class pjrt_backend final : public backend {
   [[nodiscard]] tensor copied(
       std::span<const Number> values, const tensor_spec& spec,
       detail::device_layout layout = detail::device_layout::everywhere) const {
-    require<shape_error>(values.size() == spec.shape.size(), "from_host: ", values.size(),
-                         " values do not match the shape ", spec.shape);
+    require_values(values.size(), spec.shape);
     const auto copy = [&](std::span<const Element> elements) {
       return tensor_of(detail::copy_to_devices(client_, std::as_bytes(elements),
                                                buffer_type_of<Element>(), spec.shape, layout),

@@ -7,9 +7,9 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "glia/backends/node_by_node.hpp"
 #include "glia/backends/program.hpp"
 #include "glia/core/error.hpp"
 #include "glia/pjrt/device.hpp"
@@ -92,37 +92,14 @@ class pjrt_program final : public executable {
   }
   void run_one_by_one(std::span<tensor* const> inputs, const fixed_inputs& fixed,
                       const probe_function& probe) const {
-    const graph& g = calls();
-    std::vector<tensor> values(g.value_count());
-    for (std::size_t i = 0; i < g.inputs().size(); ++i) {
-      values[g.inputs()[i].value] =
-          i < inputs.size() ? *inputs[i] : fixed.tensors[i - inputs.size()];
+    std::vector<tensor> copies;  // the inputs change only once, when the compiled graph runs
+    std::vector<tensor*> pointers;
+    copies.reserve(inputs.size());
+    for (const tensor* const input : inputs) {
+      pointers.push_back(&copies.emplace_back(*input));
     }
-    for (const graph_constant& constant : g.constants()) {
-      const shape& s = g.spec(constant.value).shape;
-      values[constant.value] = std::visit(
-          [&]<class Number>(const std::vector<Number>& elements) {
-            return on_->from_host(std::span<const Number>(elements), s);
-          },
-          constant.elements);
-    }
-    for (const graph_node& node : g.nodes()) {
-      std::vector<const tensor*> operands;
-      const tensor none;
-      for (const value_id id : node.operands) {
-        operands.push_back(id == no_value ? &none : &values[id]);
-      }
-      std::vector<tensor> results(node.results.size());
-      on_->run_node(node.kernel, operands, results);
-      std::vector<const tensor*> shown;
-      for (std::size_t i = 0; i < results.size(); ++i) {
-        shown.push_back(&results[i]);
-        if (node.results[i] != no_value) {
-          values[node.results[i]] = results[i];
-        }
-      }
-      probe(node, shown);
-    }
+    std::vector<tensor> outputs(calls().outputs().size());
+    node_by_node(calls(), on_).run(pointers, outputs, fixed, &probe, nullptr);
   }
 
   std::shared_ptr<const pjrt_backend<T>> on_;

@@ -17,6 +17,7 @@
 #include "glia/backends/compilations.hpp"
 #include "glia/backends/device.hpp"
 #include "glia/backends/program.hpp"
+#include "glia/backends/shape_backend.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/pjrt/c_api.hpp"
 #include "glia/pjrt/client.hpp"
@@ -71,7 +72,7 @@ struct target_program {
 
 /// The backend of a `pjrt_target`.
 template <std::floating_point T>
-class pjrt_target_backend final : public backend {
+class pjrt_target_backend final : public shape_backend {
  public:
   explicit pjrt_target_backend(const pjrt_target_options& options) : state_(options) {}
 
@@ -84,25 +85,6 @@ class pjrt_target_backend final : public backend {
       result.seconds += p.seconds;
     }
     return result;
-  }
-
-  [[nodiscard]] tensor from_host(std::span<const float>, const shape& s) const override {
-    return tensor_of(real_of(s));
-  }
-  [[nodiscard]] tensor from_host(std::span<const double>, const shape& s) const override {
-    return tensor_of(real_of(s));
-  }
-  [[nodiscard]] tensor from_host(std::span<const std::int32_t>, const shape& s) const override {
-    return tensor_of({s, element::index});
-  }
-  void to_host(const tensor&, std::span<float> to) const override {
-    std::fill(to.begin(), to.end(), 0.0F);
-  }
-  void to_host(const tensor&, std::span<double> to) const override {
-    std::fill(to.begin(), to.end(), 0.0);
-  }
-  void to_host(const tensor&, std::span<std::int32_t> to) const override {
-    std::fill(to.begin(), to.end(), 0);
   }
 
   /// Returns the shapes of a kernel's results. Does not compile the kernel.
@@ -127,6 +109,7 @@ class pjrt_target_backend final : public backend {
   }
 
  private:
+  [[nodiscard]] tensor make(const tensor_spec& spec) const override { return tensor_of(spec); }
   /// Makes a tensor that has only a shape and an identity.
   [[nodiscard]] static tensor tensor_of(const tensor_spec& spec) {
     return spec ? tensor::holding(std::make_shared<char>(), spec) : tensor();

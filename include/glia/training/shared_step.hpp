@@ -80,8 +80,8 @@ class shared_sum {
 };
 
 /// Returns the backend of a device in host memory, or null for other devices.
-[[nodiscard]] inline const host_memory_backend* host_memory_of(const device& of) {
-  return dynamic_cast<const host_memory_backend*>(&of.implementation());
+[[nodiscard]] inline const host_memory_backend* host_memory_of(const device& on) {
+  return dynamic_cast<const host_memory_backend*>(&on.implementation());
 }
 
 /// A sum of numbers of type T.

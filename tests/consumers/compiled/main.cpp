@@ -6,32 +6,16 @@
 #include <glia/testing/gradient_check.hpp>
 #include <iostream>
 
-/// A backend of the program's own, which hands all kernels to the reference backend.
-class own_backend : public glia::backend {
- public:
-  [[nodiscard]] std::string_view name() const override { return "own"; }
-  [[nodiscard]] std::size_t real_bytes() const override { return sizeof(float); }
-  [[nodiscard]] glia::tensor from_host(std::span<const float> values,
-                                       const glia::shape& s) const override {
-    return host_.from_host(values, s);
-  }
-  [[nodiscard]] glia::tensor from_host(std::span<const double> values,
-                                       const glia::shape& s) const override {
-    return host_.from_host(values, s);
-  }
-  [[nodiscard]] glia::tensor from_host(std::span<const std::int32_t> values,
-                                       const glia::shape& s) const override {
-    return host_.from_host(values, s);
-  }
-  void to_host(const glia::tensor& x, std::span<float> to) const override { host_.to_host(x, to); }
-  void to_host(const glia::tensor& x, std::span<double> to) const override { host_.to_host(x, to); }
-  void to_host(const glia::tensor& x, std::span<std::int32_t> to) const override {
-    host_.to_host(x, to);
-  }
-  void run(const glia::kernel_call& call) const override { host_.implementation().run(call); }
+#include "../../forwarding_backend.hpp"
 
- private:
-  glia::reference<float> host_;
+/// A backend of the program's own, which hands all kernels to the reference backend. It has none of
+/// the optional functions.
+class own_backend : public test::forwarding_backend {
+ public:
+  own_backend() : forwarding_backend(glia::reference<float>()) {}
+
+  [[nodiscard]] std::string_view name() const override { return "own"; }
+  [[nodiscard]] glia::fused_kernel_set fused() const override { return {}; }
 };
 
 /// The loss after two epochs.

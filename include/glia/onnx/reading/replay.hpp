@@ -97,17 +97,17 @@ class replay {
 
   template <kernel K>
   void apply(const K& k) {
-    auto all = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    auto results = [&]<std::size_t... I>(std::index_sequence<I...>) {
       return ops::call_kernel(*on_, k, {operand(I)...});
     }
     (std::make_index_sequence<K::operands>{});
-    if (all.first.value().type() == element::real) {
-      give(std::move(all.first));
+    if (results.first.value().type() == element::real) {
+      give(std::move(results.first));
     } else {
-      give_tensor(std::move(all.first).value(), 0);
+      give_tensor(std::move(results.first).value(), 0);
     }
     for (std::size_t i = 1; i < K::results; ++i) {
-      give_tensor(std::move(all.others[i - 1]), i);
+      give_tensor(std::move(results.others[i - 1]), i);
     }
   }
   // Ops that are more than a kernel.
