@@ -88,5 +88,6 @@ class cpu : public device {
 }  // namespace glia
 
 #ifndef GLIA_COMPILED
+#include "glia/backends/cpu_functions_impl.hpp"
 #include "glia/backends/cpu_impl.hpp"
 #endif

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 #include "glia/backends/cpu.hpp"
@@ -45,17 +44,6 @@ template <class T>
 void cpu_backend<T>::for_each_lane(function_ref<void(std::size_t lane)> body) const {
   const cpu_loops::single_threaded_blas one_thread_each;
   families_->run(lane_count(), [&](std::size_t i, std::size_t) { body(i); });
-}
-
-template <class T>
-host_function cpu_backend<T>::find(const kernel_type& type) const {
-  if constexpr (std::is_same_v<T, float>) {
-    return type.on_cpu;
-  } else {
-    static const host_functions functions =
-        host_functions::of([]<class K>(const K*) { return cpu_loops::function_of<T, K>(); });
-    return functions.find(type);
-  }
 }
 
 }  // namespace glia
