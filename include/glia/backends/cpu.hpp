@@ -24,6 +24,10 @@ namespace cpu_loops {
 template <class T>
 class all_families;
 
+/// Returns the function for kernels of this type in numbers of type T.
+template <class T>
+[[nodiscard]] host_function find_function(const kernel_type& type);
+
 }  // namespace cpu_loops
 
 /// The backend of the `cpu` device. The loops are in cpu/.
@@ -46,7 +50,9 @@ class cpu_backend final : public host_memory_backend {
   void for_each_lane(function_ref<void(std::size_t lane)> body) const override;
 
  protected:
-  [[nodiscard]] host_function find(const kernel_type& type) const override;
+  [[nodiscard]] host_function find(const kernel_type& type) const override {
+    return cpu_loops::find_function<T>(type);
+  }
 
  private:
   // Enough lanes for the threads of a large machine, but few enough that summing a step's gradients

@@ -5,19 +5,19 @@
 #include "glia/backends/cpu.hpp"
 #include "glia/graph/any_kernel.hpp"
 
-namespace glia {
+namespace glia::cpu_loops {
 
-// Not beside the other members: the loops are only declared here, so that glia::compiled, which has
-// them in other files, does not compile them again with this table.
+// The loops are only declared here: glia::compiled has them in other files, and would compile them
+// a second time beside this table.
 template <class T>
-host_function cpu_backend<T>::find(const kernel_type& type) const {
+host_function find_function(const kernel_type& type) {
   if constexpr (std::is_same_v<T, float>) {
     return type.on_cpu;
   } else {
     static const host_functions functions =
-        host_functions::of([]<class K>(const K*) { return cpu_loops::function_of<T, K>(); });
+        host_functions::of([]<class K>(const K*) { return function_of<T, K>(); });
     return functions.find(type);
   }
 }
 
-}  // namespace glia
+}  // namespace glia::cpu_loops

@@ -3,11 +3,11 @@
 #include "glia/backends/host_program_impl.hpp"
 #include "glia/backends/program_impl.hpp"
 
-namespace glia {
+namespace glia::cpu_loops {
 
-template host_function cpu_backend<float>::find(const kernel_type&) const;
+template host_function find_function<float>(const kernel_type&);
 #ifndef GLIA_COMPILED_FLOAT_ALONE
-template host_function cpu_backend<double>::find(const kernel_type&) const;
+template host_function find_function<double>(const kernel_type&);
 #endif
 
-}  // namespace glia
+}  // namespace glia::cpu_loops
