@@ -17,7 +17,8 @@ namespace glia {
 /// The backend of a `recorder`.
 class recording_backend final : public backend {
  public:
-  explicit recording_backend(const fused_kernel_set& fused) : fused_(fused) {}
+  recording_backend(graph begun, const fused_kernel_set& fused)
+      : graph_(std::move(begun)), fused_(fused) {}
 
   [[nodiscard]] std::string_view name() const override { return "recorder"; }
   [[nodiscard]] std::size_t real_bytes() const override { return sizeof(float); }
@@ -45,8 +46,10 @@ class recording_backend final : public backend {
 class recorder : public device {
  public:
   /// Makes a recorder for a device that runs these fused kernels.
-  explicit recorder(const fused_kernel_set& fused = {})
-      : device(std::make_shared<const recording_backend>(fused)) {}
+  explicit recorder(const fused_kernel_set& fused = {}) : recorder(graph(), fused) {}
+  /// Makes a recorder that adds nodes to a graph.
+  explicit recorder(graph begun, const fused_kernel_set& fused = {})
+      : device(std::make_shared<const recording_backend>(std::move(begun), fused)) {}
 
   [[nodiscard]] const graph& recorded() const { return *recording(); }
   [[nodiscard]] graph& recorded() { return *recording(); }

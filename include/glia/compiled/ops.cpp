@@ -1,5 +1,6 @@
 #include "glia/ops/arrangement_impl.hpp"
 #include "glia/ops/counting_impl.hpp"
+#include "glia/ops/differentiate_impl.hpp"
 #include "glia/ops/dropout_impl.hpp"
 #include "glia/ops/elementwise_impl.hpp"
 #include "glia/ops/indexing_impl.hpp"

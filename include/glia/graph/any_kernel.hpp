@@ -5,11 +5,13 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "glia/graph/gradient_call.hpp"
 #include "glia/graph/made_by_passes.hpp"
 #include "glia/kernels/host_function.hpp"
 #include "glia/kernels/kernel.hpp"
@@ -32,6 +34,14 @@ inline char id_of = 0;
 
 }  // namespace detail
 
+/// The derivative of a kernel type; see `differentiable`.
+struct kernel_derivative {
+  /// Returns whether this kernel of the type has a derivative.
+  bool (*exists)(const void* kernel);
+  saved_tensors (*saved)(const void* kernel);
+  void (*add_gradients)(const void* kernel, gradient_call& call);
+};
+
 /// The functions and properties of a kernel type, which are known only at run time; see `kernel`.
 /// Optional members are null if the type does not have them.
 struct kernel_type {
@@ -52,6 +62,11 @@ struct kernel_type {
   std::span<const overwrite> overwrites;
   bool (*equal)(const void* a, const void* b);
   std::shared_ptr<const void> (*copy)(const void* kernel);
+  std::size_t bytes;
+  std::size_t alignment;
+  void (*copy_to)(const void* kernel, void* memory);
+  void (*destroy)(void* kernel);
+  const kernel_derivative* derivative;  ///< Null if the type has none.
   any_kernel (*for_rows)(const any_kernel& kernel, std::size_t rows);
   /// Runs the kernel on the `cpu` device in float. A program that names a kernel contains its loops
   /// through this pointer.
@@ -168,6 +183,27 @@ inline constexpr auto made_of = [] {
   return types;
 }();
 
+template <differentiable K>
+inline constexpr kernel_derivative derivative_of{
+    [](const void* k) {
+      if constexpr (requires { has_gradients(*static_cast<const K*>(k)); }) {
+        return has_gradients(*static_cast<const K*>(k));
+      } else {
+        return true;
+      }
+    },
+    [](const void* k) { return saved_for_gradients(*static_cast<const K*>(k)); },
+    [](const void* k, gradient_call& call) { add_gradients(*static_cast<const K*>(k), call); }};
+
+template <kernel K>
+[[nodiscard]] constexpr const kernel_derivative* derivative_or_null() {
+  if constexpr (differentiable<K>) {
+    return &derivative_of<K>;
+  } else {
+    return nullptr;
+  }
+}
+
 template <kernel K>
 requires(K::operands <= most_operands &&
          K::results <= most_results) inline constexpr kernel_type type_of{
@@ -212,6 +248,11 @@ requires(K::operands <= most_operands &&
     [](const void* k) -> std::shared_ptr<const void> {
       return std::make_shared<const K>(*static_cast<const K*>(k));
     },
+    sizeof(K),
+    alignof(K),
+    [](const void* k, void* memory) { new (memory) K(*static_cast<const K*>(k)); },
+    [](void* k) { static_cast<K*>(k)->~K(); },
+    derivative_or_null<K>(),
     for_rows_function<K>(),
     cpu_loops::function_of<float, K>(),
     made_of<K>};
@@ -241,6 +282,18 @@ any_kernel any_kernel::made_into(const K& k) const {
   require<value_error>(found != nullptr, "graph: a pass turns the kernel '", name(), "' into '",
                        K::name, "', which graph/made_by_passes.hpp does not list");
   return {*found, std::make_shared<const K>(k)};
+}
+
+template <kernel K, class... Operands>
+results_t<K, tensor> gradient_call::run(const K& k, Operands&&... operands) const {
+  std::array<tensor, K::operands> given{tensor(std::forward<Operands>(operands))...};
+  std::array<tensor, K::results> results;
+  run_kernel(detail::type_of<K>, &k, given, results);
+  if constexpr (K::results == 1) {
+    return std::move(results[0]);
+  } else {
+    return results;
+  }
 }
 
 /// Calls with(k) and returns true if the type of the kernel is in the list; returns false for other

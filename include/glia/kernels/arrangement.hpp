@@ -315,6 +315,21 @@ void add_gradients(const sum_to&, Call& call) {
   call.add(0, call.run(broadcast_to{call.shape_of(0)}, call.dy()));
 }
 
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const concat&) { return {}; }
+template <class Call>
+void add_gradients(const concat& k, Call& call) {
+  const auto dy = call.dy();
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < concat::operands; ++i) {
+    const shape& part = call.shape_of(i);
+    const std::size_t extent = part.rank() > k.axis ? part[k.axis] : 0;  // 0: omitted
+    if (call.wants(i)) {
+      call.add(i, call.run(slice{k.axis, begin, extent}, dy));
+    }
+    begin += extent;
+  }
+}
+
 [[nodiscard]] constexpr saved_tensors saved_for_gradients(const slice&) { return {}; }
 template <class Call>
 void add_gradients(const slice& k, Call& call) {

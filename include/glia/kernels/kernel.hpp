@@ -113,7 +113,7 @@ struct saved_tensors {
 /// - `void add_gradients(const K&, Call& call)`: adds the gradients of the operands, from the
 ///   gradient dy of the first result. `call.wants(i)` tells whether operand i needs one, and
 ///   `call.add(i, gradient)` adds it. `call.run(kernel, operands...)` runs a kernel. See
-///   ops/adjoint_call.hpp.
+///   ops/call.hpp.
 template <class K>
 concept differentiable = kernel<K> && requires(const K& k) {
   { saved_for_gradients(k) } -> std::same_as<saved_tensors>;

@@ -85,6 +85,25 @@ struct fake_quantize {
   friend bool operator==(const fake_quantize&, const fake_quantize&) = default;
 };
 
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const fake_quantize&) {
+  return {.operands = 0b11};
+}
+/// Passes the gradient on where x is within the range of the integers; elsewhere it is 0.
+template <class Call>
+void add_gradients(const fake_quantize& k, Call& call) {
+  const auto bound = [&](double integer) {
+    return call.run(unary{{unary_function::affine, integer - k.range.zero, 0}}, call.operand(1));
+  };
+  const auto not_greater = [&](const auto& a, const auto& b) {
+    return call.run(unary{{unary_function::affine, -1, 1}},
+                    call.run(binary{binary_function::greater}, a, b));
+  };
+  const auto inside = call.run(binary{binary_function::multiply},
+                               not_greater(bound(k.range.least - 0.5), call.operand(0)),
+                               not_greater(call.operand(0), bound(k.range.most + 0.5)));
+  call.add(0, call.run(binary{binary_function::multiply}, call.dy(), inside));
+}
+
 }  // namespace glia::kernels
 
 namespace glia {

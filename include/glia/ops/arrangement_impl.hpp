@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "glia/core/inline.hpp"
-#include "glia/ops/adjoint_call.hpp"
 #include "glia/ops/arrangement.hpp"
+#include "glia/ops/call.hpp"
 
 namespace glia::ops {
 
@@ -39,35 +39,18 @@ GLIA_INLINE tensor concat_tensors(const glia::device& device, std::span<const te
 
 GLIA_INLINE variable concat(const std::vector<variable>& parts, std::ptrdiff_t axis) {
   require<value_error>(!parts.empty(), "concat: expected at least one variable, got none");
-  const std::size_t along = axis_from_front("concat", parts.front().shape(), axis);
-  std::vector<tensor> values;
-  values.reserve(parts.size());
-  bool needs_gradient = false;
-  for (const variable& part : parts) {
-    values.push_back(part.value());
-    needs_gradient = needs_gradient || part.needs_gradient();
-  }
+  constexpr std::size_t most = kernels::concat::operands;
   tape& owner = parts.front().owner();
-  auto y = detail::concat_tensors(owner.device(), std::span<const tensor>(values), along);
-  struct share {
-    gradient_slot slot;
-    std::size_t extent;
-  };
-  std::vector<share> shares;
-  shares.reserve(parts.size());
-  for (const variable& part : parts) {
-    shares.push_back({part.slot(), part.shape()[along]});
+  const kernels::concat along{axis_from_front("concat", parts.front().shape(), axis)};
+  std::vector<variable> joined;
+  for (std::size_t begin = 0; begin < parts.size(); begin += most) {
+    const auto part = [&](std::size_t i) {
+      return begin + i < parts.size() ? call_operand(parts[begin + i]) : call_operand(tensor{});
+    };
+    joined.push_back(
+        call(owner, along, part(0), part(1), part(2), part(3), part(4), part(5), part(6), part(7)));
   }
-  return owner.record(
-      std::move(y), needs_gradient, [along, shares = std::move(shares)](auto& to, const auto& dy) {
-        std::size_t begin = 0;
-        for (const share& s : shares) {
-          if (s.slot) {
-            to.add(s.slot, to.device().run(kernels::slice{along, begin, s.extent}, dy));
-          }
-          begin += s.extent;
-        }
-      });
+  return joined.size() == 1 ? joined.front() : concat(joined, axis);
 }
 
 GLIA_INLINE variable concat(std::initializer_list<variable> parts, std::ptrdiff_t axis) {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "glia/core/inline.hpp"
-#include "glia/ops/adjoint_call.hpp"
+#include "glia/ops/call.hpp"
 #include "glia/ops/dropout.hpp"
 
 namespace glia::ops {

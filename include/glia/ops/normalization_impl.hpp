@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "glia/core/inline.hpp"
-#include "glia/ops/adjoint_call.hpp"
+#include "glia/ops/call.hpp"
 #include "glia/ops/normalization.hpp"
 
 namespace glia::ops {

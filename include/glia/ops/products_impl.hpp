@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "glia/core/inline.hpp"
-#include "glia/ops/adjoint_call.hpp"
+#include "glia/ops/call.hpp"
 #include "glia/ops/products.hpp"
 
 namespace glia::ops {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "glia/core/inline.hpp"
-#include "glia/ops/adjoint_call.hpp"
+#include "glia/ops/call.hpp"
 #include "glia/ops/recurrence.hpp"
 
 namespace glia::ops {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "glia/core/inline.hpp"
-#include "glia/ops/adjoint_call.hpp"
+#include "glia/ops/call.hpp"
 #include "glia/ops/reductions.hpp"
 
 namespace glia::ops {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "glia/core/arena.hpp"
 #include "glia/core/error.hpp"
 #include "glia/distributed/rank_group.hpp"
+#include "glia/graph/any_kernel.hpp"
 #include "glia/graph/graph.hpp"
 
 namespace glia {
@@ -126,37 +128,30 @@ class tape {
   /// gradient. If it is false, the result is a constant.
   template <class Adjoint>
   [[nodiscard]] variable record(tensor value, bool needs_gradient, Adjoint&& adjoint) {
+    using adjoint_type = std::decay_t<Adjoint>;
     if (!needs_gradient) {
       return constant(std::move(value));
     }
-    return record(std::move(value),
-                  make_adjoint<std::decay_t<Adjoint>>(std::forward<Adjoint>(adjoint)));
-  }
-
-  /// An adjoint in the memory of the tape, which no op has yet.
-  template <class Adjoint>
-  using adjoint_ptr = std::unique_ptr<Adjoint, void (*)(Adjoint*)>;
-
-  /// Makes an adjoint for an op that is recorded later.
-  template <class Adjoint, class... Arguments>
-  [[nodiscard]] adjoint_ptr<Adjoint> make_adjoint(Arguments&&... arguments) {
-    void* const room = memory_.allocate(sizeof(Adjoint), alignof(Adjoint));
-    return {new (room) Adjoint(std::forward<Arguments>(arguments)...),
-            [](Adjoint* unused) { unused->~Adjoint(); }};
-  }
-  /// Records an op with the result `value`, which needs a gradient.
-  template <class Adjoint>
-  [[nodiscard]] variable record(tensor value, adjoint_ptr<Adjoint> adjoint) {
-    const gradient_slot slot = new_slot();
-    nodes_.push_back({adjoint.get(),
-                      [](void* self, gradients& to, tensor dy) {
-                        (*static_cast<Adjoint*>(self))(to, std::move(dy));
-                      },
-                      [](void* self) { static_cast<Adjoint*>(self)->~Adjoint(); }, slot,
-                      recording_place()});
-    static_cast<void>(adjoint.release());
+    void* const memory = memory_.allocate(sizeof(adjoint_type), alignof(adjoint_type));
+    const gradient_slot slot = add_node(
+        new (memory) adjoint_type(std::forward<Adjoint>(adjoint)),
+        [](void* self, gradients& to, tensor dy) {
+          (*static_cast<adjoint_type*>(self))(to, std::move(dy));
+        },
+        [](void* self) { static_cast<adjoint_type*>(self)->~adjoint_type(); });
     return {*this, std::move(value), slot};
   }
+
+  /// Runs a kernel, or records it, and notes the call for the backward pass if an operand needs a
+  /// gradient and the kernel has a derivative. Operands whose slots are empty get no gradient.
+  /// Returns the slot of the first result. See ops::call.
+  [[nodiscard]] gradient_slot call(const kernel_type& type, const void* kernel,
+                                   std::span<tensor> operands, std::span<const gradient_slot> slots,
+                                   std::span<tensor> results);
+
+  /// Notes a call that has already been recorded. Does nothing else that `call` does.
+  gradient_slot note(const kernel_type& type, const void* kernel, std::span<tensor> operands,
+                     std::span<const gradient_slot> slots, std::span<const tensor> results);
 
   /// Records an op with one or more results. The adjoint, `(gradients& to, std::vector<tensor>
   /// dy)`, receives the gradients of all results. The gradient of an unused result is an empty
@@ -227,14 +222,35 @@ class tape {
   void clear();
 
  private:
+  using run_function = void (*)(void* adjoint, gradients& to, tensor dy);
+  using destroy_function = void (*)(void* adjoint);
+
   struct node {
     void* adjoint;
-    void (*run)(void*, gradients&, tensor);
-    void (*destroy)(void*);
+    run_function run;
+    destroy_function destroy;
     gradient_slot result;
     std::uint32_t place;      // the layer of the op, as the recorder numbers it
     bool of_several = false;  // the op has several results
   };
+
+  /// A noted kernel call: the derivative's operands and results, and where gradients are added.
+  class kernel_adjoint;
+  struct destroyer {
+    void operator()(kernel_adjoint* unused) const;
+  };
+  using adjoint_ptr = std::unique_ptr<kernel_adjoint, destroyer>;
+  [[nodiscard]] adjoint_ptr adjoint_for(const kernel_type& type, const void* kernel,
+                                        std::span<tensor> operands,
+                                        std::span<const gradient_slot> slots);
+  [[nodiscard]] gradient_slot add_adjoint(adjoint_ptr adjoint, std::span<const tensor> results);
+
+  /// Notes an adjoint, and returns the slot of the result.
+  gradient_slot add_node(void* adjoint, run_function run, destroy_function destroy) {
+    const gradient_slot slot = new_slot();
+    nodes_.push_back({adjoint, run, destroy, slot, recording_place()});
+    return slot;
+  }
 
   [[nodiscard]] std::uint32_t recording_place() const {
     return recording_ == nullptr ? 0 : recording_->place();

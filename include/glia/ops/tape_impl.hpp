@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <new>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -21,6 +23,139 @@ GLIA_INLINE void gradients::add(gradient_slot slot, tensor gradient) {
   sum =
       sum ? device_.run(kernels::binary{binary_function::add}, std::move(sum), std::move(gradient))
           : std::move(gradient);
+}
+
+/// Everything lies in one block of the tape's memory: this object, the tensors of operands and
+/// results, the slots of the operands, and the kernel.
+class tape::kernel_adjoint {
+ public:
+  [[nodiscard]] static kernel_adjoint* make(arena& memory, const kernel_type& type,
+                                            const void* kernel) {
+    constexpr std::size_t tensors_at =
+        (sizeof(kernel_adjoint) + alignof(tensor) - 1) / alignof(tensor) * alignof(tensor);
+    const std::size_t tensor_count = type.operands + type.results;
+    const std::size_t slots_at = tensors_at + tensor_count * sizeof(tensor);
+    const std::size_t end = slots_at + type.operands * sizeof(gradient_slot);
+    const std::size_t kernel_at = (end + type.alignment - 1) / type.alignment * type.alignment;
+    const std::size_t alignment = std::max(type.alignment, alignof(kernel_adjoint));
+    auto* const block = static_cast<std::byte*>(memory.allocate(kernel_at + type.bytes, alignment));
+    auto* const made = new (block) kernel_adjoint(type);
+    made->tensors_ = reinterpret_cast<tensor*>(block + tensors_at);
+    made->slots_ = reinterpret_cast<gradient_slot*>(block + slots_at);
+    made->kernel_ = block + kernel_at;
+    type.copy_to(kernel, made->kernel_);
+    std::uninitialized_default_construct_n(made->tensors_, tensor_count);
+    return made;
+  }
+  static void destroy(void* self) {
+    auto* const own = static_cast<kernel_adjoint*>(self);
+    std::destroy_n(own->tensors_, own->type_->operands + own->type_->results);
+    own->type_->destroy(own->kernel_);
+  }
+  /// Keeps the operands that the derivative reads, and the shapes of all. The call runs with
+  /// uncounted handles of the operands that are kept.
+  void keep_operands(std::span<tensor> operands, std::span<const gradient_slot> slots) {
+    const unsigned saved = type_->derivative->saved(kernel_).operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      slots_[i] = slots[i];
+      wanted_ |= static_cast<unsigned>(static_cast<bool>(slots[i])) << i;
+      if ((saved >> i & 1U) == 0) {
+        tensors_[i] = operands[i].without_elements();
+      } else if (type_->relabels != nullptr) {
+        tensors_[i] = operands[i];
+      } else {
+        tensors_[i] = std::move(operands[i]);
+        operands[i] = tensors_[i].borrowed();
+      }
+    }
+  }
+  void keep_results(std::span<const tensor> results) {
+    const unsigned saved = type_->derivative->saved(kernel_).results;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if ((saved >> i & 1U) != 0) {
+        tensors_[type_->operands + i] = results[i];
+      }
+    }
+  }
+
+  static void run(void* self, gradients& to, tensor dy) {
+    auto* const own = static_cast<kernel_adjoint*>(self);
+    call c(*own, to, std::move(dy));
+    own->type_->derivative->add_gradients(own->kernel_, c);
+  }
+
+ private:
+  class call final : public gradient_call {
+   public:
+    call(const kernel_adjoint& of, gradients& to, tensor dy)
+        : gradient_call(std::move(dy), of.tensors_, of.tensors_ + of.type_->operands, of.wanted_),
+          slots_(of.slots_),
+          to_(&to) {}
+
+    void add(std::size_t operand, tensor&& gradient) override {
+      to_->add(slots_[operand], std::move(gradient));
+    }
+
+   private:
+    void run_kernel(const kernel_type& type, const void* kernel, std::span<tensor> operands,
+                    std::span<tensor> results) const override {
+      to_->device().implementation().run({type, kernel, operands, results});
+    }
+
+    const gradient_slot* slots_;
+    gradients* to_;
+  };
+
+  explicit kernel_adjoint(const kernel_type& type) : type_(&type) {}
+
+  const kernel_type* type_;
+  tensor* tensors_ = nullptr;
+  gradient_slot* slots_ = nullptr;
+  void* kernel_ = nullptr;
+  unsigned wanted_ = 0;
+};
+
+GLIA_INLINE void tape::destroyer::operator()(kernel_adjoint* unused) const {
+  kernel_adjoint::destroy(unused);
+}
+
+/// Returns null if no operand needs a gradient, or if the kernel has no derivative.
+GLIA_INLINE tape::adjoint_ptr tape::adjoint_for(const kernel_type& type, const void* kernel,
+                                                std::span<tensor> operands,
+                                                std::span<const gradient_slot> slots) {
+  const bool wanted = std::any_of(slots.begin(), slots.end(),
+                                  [](gradient_slot slot) { return static_cast<bool>(slot); });
+  if (!wanted || type.derivative == nullptr || !type.derivative->exists(kernel)) {
+    return nullptr;
+  }
+  adjoint_ptr adjoint(kernel_adjoint::make(memory_, type, kernel));
+  adjoint->keep_operands(operands, slots);
+  return adjoint;
+}
+
+GLIA_INLINE gradient_slot tape::add_adjoint(adjoint_ptr adjoint, std::span<const tensor> results) {
+  adjoint->keep_results(results);
+  const gradient_slot slot =
+      add_node(adjoint.get(), &kernel_adjoint::run, &kernel_adjoint::destroy);
+  static_cast<void>(adjoint.release());
+  return slot;
+}
+
+GLIA_INLINE gradient_slot tape::call(const kernel_type& type, const void* kernel,
+                                     std::span<tensor> operands,
+                                     std::span<const gradient_slot> slots,
+                                     std::span<tensor> results) {
+  adjoint_ptr adjoint = adjoint_for(type, kernel, operands, slots);
+  device().implementation().run({type, kernel, operands, results});
+  return adjoint ? add_adjoint(std::move(adjoint), results) : gradient_slot{};
+}
+
+GLIA_INLINE gradient_slot tape::note(const kernel_type& type, const void* kernel,
+                                     std::span<tensor> operands,
+                                     std::span<const gradient_slot> slots,
+                                     std::span<const tensor> results) {
+  adjoint_ptr adjoint = adjoint_for(type, kernel, operands, slots);
+  return adjoint ? add_adjoint(std::move(adjoint), results) : gradient_slot{};
 }
 
 GLIA_INLINE void tape::backward(const variable& result) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,20 +14,10 @@
 #include "glia/graph/graph.hpp"
 #include "glia/layers/recurrence.hpp"
 #include "glia/layers/scope.hpp"
-#include "glia/ops/adjoint_call.hpp"
+#include "glia/ops/call.hpp"
 #include "glia/ops/ops.hpp"
 
 namespace glia::onnx {
-
-/// The kernels of graphs that are read from files.
-using read_kernels =
-    kernel_list<kernels::full, kernels::reshape, kernels::broadcast_to, kernels::sum_to,
-                kernels::concat, kernels::slice, kernels::pad, kernels::permute_axes,
-                kernels::to_index, kernels::gather, kernels::unary, kernels::binary,
-                kernels::select, kernels::matmul, kernels::batched_matmul, kernels::dense,
-                kernels::conv2d, kernels::conv2d_input_gradient, kernels::max_pool2d,
-                kernels::avg_pool2d, kernels::normalize, kernels::softmax, kernels::one_hot,
-                kernels::argmax, kernels::dropout, kernels::recurrence, kernels::fake_quantize>;
 
 /// Runs the nodes of a graph as differentiable ops.
 class replay {
@@ -59,9 +50,18 @@ class replay {
   /// Runs one node. `s` provides random numbers.
   void run(const graph_node& node, scope& s) {
     node_ = &node;
-    scope_ = &s;
-    const bool known = visit_kernel(node.kernel, read_kernels{}, [&](const auto& k) { apply(k); });
-    require<value_error>(known, "onnx: no op for the kernel '", node.kernel.name(), "'");
+    const any_kernel& k = node.kernel;
+    if (const auto* const function = k.as<kernels::unary>()) {
+      give(ops::unary(function->map, x(0)));
+    } else if (const auto* const dropout = k.as<kernels::dropout>()) {
+      give(ops::dropout(x(0), dropout->rate, s.next_random()));
+    } else if (const auto* const recurrence = k.as<kernels::recurrence>()) {
+      const auto counts = maybe(4);
+      give(ops::recurrence(recurrence->cell, recurrence->backwards, x(0), x(1), maybe(2),
+                           glia::tensor{}, counts ? counts->value() : glia::tensor{}));
+    } else {
+      call(k);
+    }
   }
 
  private:
@@ -95,46 +95,32 @@ class replay {
     }
   }
 
-  template <kernel K>
-  void apply(const K& k) {
-    auto results = [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return ops::call_kernel(*on_, k, {operand(I)...});
+  void call(const any_kernel& k) {
+    std::array<glia::tensor, most_operands> operands;
+    std::array<gradient_slot, most_operands> slots;
+    std::array<glia::tensor, most_results> results;
+    const std::size_t operand_count = k.type().operands;
+    const std::size_t result_count = k.type().results;
+    for (std::size_t i = 0; i < operand_count; ++i) {
+      call_operand given = operand(i);
+      operands[i] = std::move(given.value);
+      slots[i] = given.slot;
     }
-    (std::make_index_sequence<K::operands>{});
-    if (results.first.value().type() == element::real) {
-      give(std::move(results.first));
-    } else {
-      give_tensor(std::move(results.first).value(), 0);
+    const gradient_slot slot =
+        on_->call(k.type(), k.value(), std::span(operands).first(operand_count),
+                  std::span(slots).first(operand_count), std::span(results).first(result_count));
+    const bool real = results[0].type() == element::real;
+    if (real) {
+      give({*on_, std::move(results[0]), slot});
     }
-    for (std::size_t i = 1; i < K::results; ++i) {
-      give_tensor(std::move(results.others[i - 1]), i);
+    for (std::size_t i = real ? 1 : 0; i < result_count; ++i) {
+      give_tensor(std::move(results[i]), i);
     }
-  }
-  // Ops that are more than a kernel.
-  void apply(const kernels::unary& k) { give(ops::unary(k.map, x(0))); }
-  void apply(const kernels::concat& k) {
-    std::vector<variable> parts;
-    for (const value_id id : node_->operands) {
-      if (id != no_value) {
-        parts.push_back(real(id));
-      }
-    }
-    give(ops::concat(parts, static_cast<std::ptrdiff_t>(k.axis)));
-  }
-  void apply(const kernels::dropout& k) { give(ops::dropout(x(0), k.rate, scope_->next_random())); }
-  void apply(const kernels::fake_quantize& k) {
-    give(ops::fake_quantize(x(0), x(1).value(), k.range));
-  }
-  void apply(const kernels::recurrence& k) {
-    const auto counts = maybe(4);
-    give(ops::recurrence(k.cell, k.backwards, x(0), x(1), maybe(2), glia::tensor{},
-                         counts ? counts->value() : glia::tensor{}));
   }
 
   tape* on_;
   std::vector<either> values_;
   const graph_node* node_ = nullptr;
-  scope* scope_ = nullptr;
 };
 
 }  // namespace glia::onnx

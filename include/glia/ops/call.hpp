@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "glia/graph/any_kernel.hpp"
+#include "glia/ops/tape.hpp"
+
+namespace glia {
+
+/// An operand of a kernel call on a tape: a variable, or a tensor, which gets no gradient. An empty
+/// tensor stands for an omitted operand.
+struct call_operand {
+  tensor value;
+  gradient_slot slot = {};
+
+  call_operand(tensor x) : value(std::move(x)) {}
+  call_operand(const variable& x) : value(x.value()), slot(x.slot()) {}
+  call_operand(variable&& x) : slot(x.slot()) { value = std::move(x).value(); }
+  call_operand(const std::optional<variable>& x)
+      : value(x ? x->value() : tensor{}), slot(x ? x->slot() : gradient_slot{}) {}
+};
+
+namespace ops {
+
+/// The results of a kernel call: the first one, and the others, which get no gradient.
+template <std::size_t Results>
+struct call_results {
+  variable first;
+  std::array<tensor, Results - 1> others;
+};
+
+/// Runs a kernel, or records it, and notes its derivative on the tape if an operand needs a
+/// gradient. The result is a constant if the kernel has no derivative.
+template <kernel K>
+[[nodiscard]] call_results<K::results> call_kernel(tape& on, const K& k,
+                                                   std::array<call_operand, K::operands> operands) {
+  std::array<tensor, K::operands> values;
+  std::array<gradient_slot, K::operands> slots;
+  for (std::size_t i = 0; i < K::operands; ++i) {
+    values[i] = std::move(operands[i].value);
+    slots[i] = operands[i].slot;
+  }
+  std::array<tensor, K::results> results;
+  const gradient_slot slot = on.call(glia::detail::type_of<K>, &k, values, slots, results);
+  call_results<K::results> all{{on, std::move(results[0]), slot}, {}};
+  for (std::size_t i = 1; i < K::results; ++i) {
+    all.others[i - 1] = std::move(results[i]);
+  }
+  return all;
+}
+
+/// Calls a kernel and returns its first result.
+template <kernel K, class... Operands>
+[[nodiscard]] variable call(tape& on, const K& k, Operands&&... operands) {
+  return call_kernel(on, k, {call_operand(std::forward<Operands>(operands))...}).first;
+}
+
+}  // namespace ops
+
+}  // namespace glia
