@@ -61,7 +61,6 @@ struct kernel_type {
   bool (*relabels)(const void* kernel, std::span<const tensor_spec> operands);
   std::span<const overwrite> overwrites;
   bool (*equal)(const void* a, const void* b);
-  std::shared_ptr<const void> (*copy)(const void* kernel);
   std::size_t bytes;
   std::size_t alignment;
   void (*copy_to)(const void* kernel, void* memory);
@@ -82,7 +81,8 @@ class any_kernel {
   template <class K>
   requires(!std::same_as<K, any_kernel> && kernel<K>) any_kernel(const K& k);
   /// Copies the kernel of a call.
-  any_kernel(const kernel_type& type, const void* kernel) : any_kernel(type, type.copy(kernel)) {}
+  any_kernel(const kernel_type& type, const void* kernel)
+      : type_(&type), value_(copy_of(type, kernel)) {}
 
   [[nodiscard]] const kernel_type& type() const noexcept { return *type_; }
   [[nodiscard]] const void* value() const noexcept { return value_.get(); }
@@ -122,8 +122,19 @@ class any_kernel {
   }
 
  private:
-  any_kernel(const kernel_type& type, std::shared_ptr<const void> value)
-      : type_(&type), value_(std::move(value)) {}
+  [[nodiscard]] static std::shared_ptr<const void> copy_of(const kernel_type& type,
+                                                           const void* kernel) {
+    struct deleter {
+      void (*destroy)(void* kernel);
+      void operator()(void* last) const {
+        destroy(last);
+        ::operator delete(last);
+      }
+    };
+    void* const memory = ::operator new(type.bytes);
+    type.copy_to(kernel, memory);
+    return {memory, deleter{type.destroy}};
+  }
 
   const kernel_type* type_;
   std::shared_ptr<const void> value_;
@@ -205,8 +216,8 @@ template <kernel K>
 }
 
 template <kernel K>
-requires(K::operands <= most_operands &&
-         K::results <= most_results) inline constexpr kernel_type type_of{
+requires(K::operands <= most_operands && K::results <= most_results &&
+         alignof(K) <= alignof(std::max_align_t)) inline constexpr kernel_type type_of{
     &id_of<K>,
     K::name,
     K::operands,
@@ -245,9 +256,6 @@ requires(K::operands <= most_operands &&
     [](const void* a, const void* b) {
       return *static_cast<const K*>(a) == *static_cast<const K*>(b);
     },
-    [](const void* k) -> std::shared_ptr<const void> {
-      return std::make_shared<const K>(*static_cast<const K*>(k));
-    },
     sizeof(K),
     alignof(K),
     [](const void* k, void* memory) { new (memory) K(*static_cast<const K*>(k)); },
@@ -266,7 +274,7 @@ constexpr const kernel_type* address_of_type() {
 
 template <class K>
 requires(!std::same_as<K, any_kernel> && kernel<K>) any_kernel::any_kernel(const K& k)
-    : type_(&detail::type_of<K>), value_(std::make_shared<const K>(k)) {}
+    : any_kernel(detail::type_of<K>, &k) {}
 
 template <kernel K>
 const K* any_kernel::as() const noexcept {
@@ -281,7 +289,7 @@ any_kernel any_kernel::made_into(const K& k) const {
   }
   require<value_error>(found != nullptr, "graph: a pass turns the kernel '", name(), "' into '",
                        K::name, "', which graph/made_by_passes.hpp does not list");
-  return {*found, std::make_shared<const K>(k)};
+  return {*found, &k};
 }
 
 template <kernel K, class... Operands>
