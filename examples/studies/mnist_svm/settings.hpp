@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../device.hpp"
+#include "../../device.hpp"
 
 struct settings {
   std::filesystem::path data = GLIA_EXAMPLE_DATA "/mnist", output = "mnist_svm_results";

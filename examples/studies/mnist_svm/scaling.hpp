@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include "../mnist_networks.hpp"
+#include "../../mnist_networks.hpp"
 #include "digits.hpp"
 #include "settings.hpp"
 #include "svm.hpp"

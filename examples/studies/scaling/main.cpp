@@ -16,7 +16,7 @@
 #include <glia/compression/gzip.hpp>
 #include <glia/data/mnist.hpp>
 
-#include "../program.hpp"
+#include "../../program.hpp"
 #include "charts.hpp"
 #include "estimate.hpp"
 #include "measurements.hpp"

@@ -20,7 +20,7 @@
 #include <memory>
 #include <sstream>
 
-#include "../program.hpp"
+#include "../../program.hpp"
 #include "pictures.hpp"
 #include "scaling.hpp"
 

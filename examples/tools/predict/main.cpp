@@ -25,7 +25,7 @@
 #include <numeric>
 #include <optional>
 
-#include "../program.hpp"
+#include "../../program.hpp"
 #include "samples.hpp"
 
 struct settings {

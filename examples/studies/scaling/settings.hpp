@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "../device.hpp"
+#include "../../device.hpp"
 
 struct settings {
   std::filesystem::path data = GLIA_EXAMPLE_DATA "/mnist", output = "scaling_results",
-                        devices = GLIA_EXAMPLE_DATA "/../scaling/devices.csv";
+                        devices = GLIA_EXAMPLE_DATA "/../studies/scaling/devices.csv";
   std::string model = "mlp";
   std::size_t batch_size = 0, repetitions = 3, tries = 3, validate = 0;
   device_choice where;

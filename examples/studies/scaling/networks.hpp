@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../mnist_networks.hpp"
+#include "../../mnist_networks.hpp"
 
 /// Calls `use(network, sample)` with the perceptron of mnist_mlp, or the convolutional network of
 /// mnist_cnn.

@@ -1,6 +1,6 @@
 // Compiles the programs of the other examples for a GPU or TPU that is not there.
 //
-//     examples/run glia-compile --plugin PLUGIN --target examples/glia-compile/h200.pbtxt
+//     examples/run glia-compile --plugin PLUGIN --target examples/tools/glia-compile/h200.pbtxt
 //     examples/run glia-compile --plugin LIBTPU --target v2:2x2 --devices 8 --model mnist_cnn
 //
 // Prints how long that took, what each program takes of the device's memory, and its FLOPs; writes
@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "../flowers/network.hpp"
-#include "../mnist_networks.hpp"
-#include "../program.hpp"
+#include "../../flowers/network.hpp"
+#include "../../mnist_networks.hpp"
+#include "../../program.hpp"
 #include "targets.hpp"
 
 struct settings {
