@@ -106,7 +106,7 @@ inline void print_assumptions(const settings& s, const image_flops& flops) {
       << "  ResNet-50 takes " << glia::scaled(resnet50_flops, "FLOP")
       << " a training step and image: 3 x 2 x 4.1 billion multiply-adds forward (He et al. 2016: "
          "3.8)\n  this network takes "
-      << glia::scaled(flops.training, "FLOP") << " a training step and image, "
+      << glia::scaled(flops.training, "FLOP") << " a training step and image: 3 x "
       << glia::scaled(flops.prediction, "FLOP")
       << " a prediction, as glia counts\n  devices do as many operations a second here as in "
          "training ResNet-50: networks this small reach less\n";

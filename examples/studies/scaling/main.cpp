@@ -47,7 +47,7 @@ int run(int argc, char** argv) {
   print_laws(of);
   const std::vector<measurement> checked = validate(argv[0], s, of);
 
-  const image_flops flops = count_flops(s.model, s.batch_size);
+  const image_flops flops = count_flops(s.model);
   const std::vector<answer> estimates = answers(s, of, flops);
   print_memory(s, of, estimates.front());
   print_answers(s, estimates);

@@ -5,15 +5,14 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <glia/backends/device.hpp>
+#include <glia/backends/shape_backend.hpp>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
 
-#include "glia/backends/device.hpp"
-#include "glia/backends/shape_backend.hpp"
-
-namespace glia {
+namespace test {
 
 /// The cost of a computation, counted without running it.
 struct cost_totals {
@@ -24,13 +23,14 @@ struct cost_totals {
 };
 
 /// The backend of a `cost` device.
-class cost_backend final : public shape_backend {
+class cost_backend final : public glia::shape_backend {
  public:
   [[nodiscard]] std::string_view name() const override { return "cost"; }
   [[nodiscard]] std::size_t real_bytes() const override { return sizeof(float); }
-  [[nodiscard]] fused_kernel_set fused() const override {
-    return fused_kernel_set::of([]<class K>(const K*) {
-      return std::same_as<K, kernels::recurrence> || std::same_as<K, kernels::recurrence_gradient>;
+  [[nodiscard]] glia::fused_kernel_set fused() const override {
+    return glia::fused_kernel_set::of([]<class K>(const K*) {
+      return std::same_as<K, glia::kernels::recurrence> ||
+             std::same_as<K, glia::kernels::recurrence_gradient>;
     });
   }
   [[nodiscard]] const cost_totals& totals() const { return *totals_; }
@@ -42,21 +42,21 @@ class cost_backend final : public shape_backend {
 
   // As on other devices, a result takes the memory of an operand that has no other handle, if the
   // kernel allows it.
-  void run(const kernel_call& call) const override {
-    std::array<tensor_spec, most_operands> given;
+  void run(const glia::kernel_call& call) const override {
+    std::array<glia::tensor_spec, glia::most_operands> given;
     double bytes = 0;
     for (std::size_t i = 0; i < call.operands.size(); ++i) {
       given[i] = spec_of(call.operands[i]);
       bytes += static_cast<double>(size_of(given[i]));
     }
-    const std::span<const tensor_spec> specs = std::span(given).first(call.operands.size());
-    std::array<tensor_spec, most_results> made;
+    const std::span<const glia::tensor_spec> specs = std::span(given).first(call.operands.size());
+    std::array<glia::tensor_spec, glia::most_results> made;
     call.type.specs(call.kernel, specs, std::span(made).first(call.results.size()));
     const bool relabeled = call.type.relabels != nullptr && call.type.relabels(call.kernel, specs);
     for (std::size_t i = 0; i < call.results.size(); ++i) {
       bytes += static_cast<double>(size_of(made[i]));
       if (made[i]) {
-        const tensor* const reused = call.reusable(i, made[i]);
+        const glia::tensor* const reused = call.reusable(i, made[i]);
         call.results[i] = relabeled           ? std::move(call.operands[0]).reshaped(made[0].shape)
                           : reused != nullptr ? *reused
                                               : make(made[i]);
@@ -67,10 +67,10 @@ class cost_backend final : public shape_backend {
   }
 
  private:
-  [[nodiscard]] static std::size_t size_of(const tensor_spec& s) {
-    return s ? s.shape.size() * bytes_of<float>(s.type) : 0;
+  [[nodiscard]] static std::size_t size_of(const glia::tensor_spec& s) {
+    return s ? s.shape.size() * glia::bytes_of<float>(s.type) : 0;
   }
-  [[nodiscard]] tensor make(const tensor_spec& s) const override {
+  [[nodiscard]] glia::tensor make(const glia::tensor_spec& s) const override {
     const std::size_t size = size_of(s);
     totals_->live_bytes += size;
     totals_->peak_bytes = std::max(totals_->peak_bytes, totals_->live_bytes);
@@ -84,7 +84,7 @@ class cost_backend final : public shape_backend {
         *of_section -= size;
       }
     };
-    return tensor::holding(std::shared_ptr<const void>(totals_.get(), forget), s);
+    return glia::tensor::holding(std::shared_ptr<const void>(totals_.get(), forget), s);
   }
 
   std::shared_ptr<cost_totals> totals_ = std::make_shared<cost_totals>();
@@ -96,7 +96,7 @@ class cost_backend final : public shape_backend {
 ///
 /// The counts are nominal (see `kernel`): use them for comparisons, not to predict times. Copies
 /// share the counters. Do not use it from several threads at once.
-class cost : public device {
+class cost : public glia::device {
  public:
   /// Creates a device whose counts are zero.
   cost() : device(std::make_shared<const cost_backend>()) {}
@@ -115,4 +115,4 @@ class cost : public device {
   }
 };
 
-}  // namespace glia
+}  // namespace test
