@@ -2,9 +2,9 @@
 
 #include <chrono>
 #include <cmath>
-#include <glia/core/run_program.hpp>
 #include <glia/glia.hpp>
 #include <glia/plot.hpp>
+#include <glia/plot/run_program.hpp>
 #include <iomanip>
 #include <iostream>
 #include <span>
@@ -98,7 +98,7 @@ inline std::vector<measurement> measure(const std::string& program, const std::s
                                        std::to_string(s.seed)};
     const std::vector<std::string> device = s.where.arguments();
     arguments.insert(arguments.end(), device.begin(), device.end());
-    const glia::program_result result = glia::run_program(arguments);
+    const glia::plot::program_result result = glia::plot::run_program(arguments);
     measurement one{.rows = static_cast<double>(rows)};
     std::istringstream(result.output) >> one.seconds >> one.bytes >> one.accuracy;
     glia::require<glia::data_error>(result.status == 0, "measuring failed: ", result.errors);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <filesystem>
-#include <glia/core/run_program.hpp>
 #include <glia/core/whole_file.hpp>
+#include <glia/plot/run_program.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -30,7 +30,7 @@ inline measurement measure(const std::string& program, const settings& s, std::s
                                      "--seed",       std::to_string(s.seed)};
   const std::vector<std::string> device = s.where.arguments();
   arguments.insert(arguments.end(), device.begin(), device.end());
-  const glia::program_result result = glia::run_program(arguments);
+  const glia::plot::program_result result = glia::plot::run_program(arguments);
   measurement one{.batch = static_cast<double>(batch), .images = static_cast<double>(images)};
   std::istringstream(result.output) >> one.seconds >> one.prediction_seconds >> one.bytes;
   glia::require<glia::data_error>(result.status == 0 && one.bytes > 0,

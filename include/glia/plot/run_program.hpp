@@ -16,7 +16,7 @@
 
 #include "glia/core/error.hpp"
 
-namespace glia {
+namespace glia::plot {
 
 /// The exit status and the output of a program.
 struct program_result {
@@ -117,4 +117,4 @@ class unnamed_file {
           .errors = files[2].read()};
 }
 
-}  // namespace glia
+}  // namespace glia::plot
