@@ -268,8 +268,8 @@ TEST_CASE("a history is a panel for the loss and one for each metric") {
 TEST_CASE("plot::history writes the chart of a history to a file") {
   const test::temporary_folder folder;
   plot::history(folder.path() / "history.svg", trained());
-  CHECK(test::file_content(folder.path() / "history.svg") ==
-        plot::svg(plot::history_chart(trained())));
+  const std::string file = test::file_content(folder.path() / "history.svg");
+  CHECK(file.ends_with(plot::svg(plot::history_chart(trained()))));
 }
 
 TEST_CASE("panels keep their places and their sizes") {

@@ -11,11 +11,9 @@ namespace {
 
 using glia::batch_norm;
 using glia::conv2d;
-using glia::relu6;
 using glia::sequential;
 using test::calls;
 using test::fusion::compare;
-using test::fusion::comparison;
 using test::fusion::predictions;
 using convolution = test::recorded_convolution;
 

@@ -5,7 +5,6 @@
 namespace {
 
 using glia::batch_norm;
-using glia::conv2d;
 using glia::relu6;
 using glia::sequential;
 using test::fusion::compare;
