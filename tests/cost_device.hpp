@@ -44,17 +44,17 @@ class cost_backend final : public glia::shape_backend {
   // kernel allows it.
   void run(const glia::kernel_call& call) const override {
     std::array<glia::tensor_spec, glia::most_operands> given;
-    double bytes = 0;
+    double traffic = 0;
     for (std::size_t i = 0; i < call.operands.size(); ++i) {
       given[i] = spec_of(call.operands[i]);
-      bytes += static_cast<double>(size_of(given[i]));
+      traffic += static_cast<double>(size_of(given[i]));
     }
     const std::span<const glia::tensor_spec> specs = std::span(given).first(call.operands.size());
     std::array<glia::tensor_spec, glia::most_results> made;
     call.type.specs(call.kernel, specs, std::span(made).first(call.results.size()));
     const bool relabeled = call.type.relabels != nullptr && call.type.relabels(call.kernel, specs);
     for (std::size_t i = 0; i < call.results.size(); ++i) {
-      bytes += static_cast<double>(size_of(made[i]));
+      traffic += static_cast<double>(size_of(made[i]));
       if (made[i]) {
         const glia::tensor* const reused = call.reusable(i, made[i]);
         call.results[i] = relabeled           ? std::move(call.operands[0]).reshaped(made[0].shape)
@@ -63,7 +63,7 @@ class cost_backend final : public glia::shape_backend {
       }
     }
     totals_->flops += call.type.flops(call.kernel, specs);
-    totals_->bytes_moved += relabeled ? 0 : bytes;
+    totals_->bytes_moved += relabeled ? 0 : traffic;
   }
 
  private:
