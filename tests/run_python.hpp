@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <glia/core/run_program.hpp>
+#include <glia/plot/run_program.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ inline std::optional<std::string> python_with(const std::string& package) {
           ? std::vector<std::string>{chosen}
           : std::vector<std::string>{(here / "../build/python/bin/python").string(), "python3"};
   for (const std::string& python : all) {
-    if (glia::run_program({python, "-c", "import " + package}).status == 0) {
+    if (glia::plot::run_program({python, "-c", "import " + package}).status == 0) {
       return python;
     }
   }
@@ -31,12 +31,12 @@ inline std::string no_python_with(const std::string& package) {
 }
 
 /// Runs one of the programs in tests/python/.
-inline glia::program_result run_python(const std::string& python, const std::string& program,
-                                       const std::vector<std::string>& arguments) {
+inline glia::plot::program_result run_python(const std::string& python, const std::string& program,
+                                             const std::vector<std::string>& arguments) {
   const auto path = std::filesystem::path(__FILE__).parent_path() / "python" / program;
   std::vector<std::string> command{python, path.string()};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  return glia::run_program(command);
+  return glia::plot::run_program(command);
 }
 
 }  // namespace test

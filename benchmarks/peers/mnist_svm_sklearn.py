@@ -1,4 +1,4 @@
-"""The support vector machines of examples/mnist_svm in scikit-learn, on the very rows that the example used.
+"""The support vector machines of examples/studies/mnist_svm in scikit-learn, on the very rows that the example used.
 
     build/peers/bin/python benchmarks/peers/mnist_svm_sklearn.py build/examples/mnist_svm [--rounds 3] [--threads 1]
 
@@ -30,7 +30,7 @@ POINTS_APART = 0.5
 
 
 def parse_flags():
-    flags = argparse.ArgumentParser(description="put examples/mnist_svm beside scikit-learn's SVC")
+    flags = argparse.ArgumentParser(description="put examples/studies/mnist_svm beside scikit-learn's SVC")
     flags.add_argument("program", help="the example, as it was built")
     flags.add_argument("--rounds", type=int, default=3)
     flags.add_argument("--threads", type=int, default=1, help="of BLAS; LIBSVM itself has one")

@@ -1,10 +1,9 @@
-#include <glia/backends/cost.hpp>
-
 #include "catch.hpp"
+#include "cost_device.hpp"
 #include "helpers.hpp"
 
 TEST_CASE("the cost backend counts operations, traffic and live memory") {
-  const glia::cost device;
+  const test::cost device;
   auto x = device.run(kernels::full{{100, 784}, 0});
   auto w = device.run(kernels::full{{784, 400}, 0});
   const std::size_t before = device.totals().live_bytes;
@@ -23,7 +22,7 @@ TEST_CASE("the cost backend counts operations, traffic and live memory") {
 }
 
 TEST_CASE("an operand that was given up takes no new memory") {
-  const glia::cost device;
+  const test::cost device;
   auto x = device.run(kernels::full{{10, 10}, 0});
   const auto y = device.run(kernels::unary{{glia::unary_function::relu}}, std::move(x));
   CHECK(device.totals().peak_bytes == 400);
@@ -32,7 +31,7 @@ TEST_CASE("an operand that was given up takes no new memory") {
 }
 
 TEST_CASE("a training step can be counted without a number") {
-  const glia::cost device;
+  const test::cost device;
   glia::model net{glia::sequential{glia::dense{400, glia::relu}, glia::dense{10}}, {784}, device};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   const double before = device.totals().flops;

@@ -1,6 +1,5 @@
-#include <glia/backends/cost.hpp>
-
 #include "catch.hpp"
+#include "cost_device.hpp"
 #include "recorded_pass.hpp"
 
 namespace {
@@ -75,7 +74,7 @@ TEST_CASE("layers of sequences, images and branches replay from a recording, bit
 TEST_CASE("layers of sequences, images and branches are counted without a number") {
   for_each_layer([](const auto& layer, const glia::shape& sample) {
     INFO(glia::text(layer));
-    const glia::cost device;
+    const test::cost device;
     glia::model net{layer, sample, device};
     const double before = device.totals().flops;
     (void)test::pass_at_once(net, samples_for(sample), glia::step_key{5, 0});

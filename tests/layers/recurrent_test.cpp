@@ -1,7 +1,7 @@
-#include <glia/backends/cost.hpp>
 #include <glia/testing/gradient_check.hpp>
 
 #include "catch.hpp"
+#include "cost_device.hpp"
 #include "helpers.hpp"
 #include "tolerances.hpp"
 
@@ -98,7 +98,7 @@ TEST_CASE("dropout of recurrent layers is that of a sample at all steps") {
 }
 
 TEST_CASE("what recurrent layers keep grows with the number of steps alone") {
-  using device_type = glia::cost;
+  using device_type = test::cost;
   const auto kept = [](const auto& layer, std::size_t steps) {
     const device_type device;
     const auto made = [&](const glia::shape& extents) {

@@ -174,7 +174,7 @@ TEMPLATE_TEST_CASE("Python's safetensors reads what was saved, to the bit", "", 
   for (const std::string& line : expected) {
     all += line;
   }
-  const glia::program_result read =
+  const glia::plot::program_result read =
       test::run_python(*python, "read_safetensors.py", {file.path.string()});
   CHECK(read.errors.empty());
   CHECK(read.output == all);

@@ -54,7 +54,7 @@ inline std::string cuda_plugin() {
 /// What it has to know of an H200 to compile for one.
 inline std::vector<glia::pjrt_setting> h200_settings() {
   std::ifstream in(std::filesystem::path(__FILE__).parent_path() /
-                   "../../examples/glia-compile/h200.pbtxt");
+                   "../../examples/tools/glia-compile/h200.pbtxt");
   return {{"target_config", std::string{std::istreambuf_iterator<char>(in), {}}},
           {"topology", std::string("1x1x1")}};
 }

@@ -2,7 +2,7 @@
 #include <limits>
 #include <utility>
 
-#include "../examples/scaling/line_fit.hpp"
+#include "../examples/studies/scaling/line_fit.hpp"
 #include "catch.hpp"
 #include "helpers.hpp"
 #include "tolerances.hpp"

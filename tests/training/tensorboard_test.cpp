@@ -346,7 +346,7 @@ TEST_CASE("TensorBoard reads what was written for it, without the steps that wer
   run.net.set("dense_1.bias", xt::xarray<float>{-1, 0, 0, 3});
   const auto h = run.fit(2, {glia::tensorboard{run.folder, options}}, true);
 
-  const glia::program_result read =
+  const glia::plot::program_result read =
       test::run_python(*python, "read_events.py", {run.folder.string()});
   INFO(read.errors);
   REQUIRE(read.status == 0);

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <glia/core/run_program.hpp>
+#include <glia/plot/run_program.hpp>
 #include <glia/video.hpp>
 #include <numeric>
 #include <thread>
@@ -136,10 +136,10 @@ test::bytes avi_declaring(test::bytes file, std::uint32_t frames) {
 
 /// All frames of a clip as the ffmpeg program gives them; nothing where there is no such program.
 std::optional<std::string> frames_of_program(const std::filesystem::path& path) {
-  const auto result = glia::run_program({"ffmpeg", "-nostdin", "-v", "error", "-noautorotate", "-i",
-                                         "file:" + path.string(), "-fps_mode", "passthrough",
-                                         "-pix_fmt", "rgb24", "-f", "rawvideo", "-"});
-  if (result.status == glia::program_result::not_found) {
+  const auto result = glia::plot::run_program(
+      {"ffmpeg", "-nostdin", "-v", "error", "-noautorotate", "-i", "file:" + path.string(),
+       "-fps_mode", "passthrough", "-pix_fmt", "rgb24", "-f", "rawvideo", "-"});
+  if (result.status == glia::plot::program_result::not_found) {
     return std::nullopt;
   }
   REQUIRE(result.status == 0);

@@ -43,6 +43,15 @@ struct model_plan {
   std::vector<row_part> inputs = {};         ///< Named inputs; empty for a model with one input.
   std::vector<row_part> outputs = {};        ///< Named outputs; empty for a model with one output.
   std::vector<integer_range> integers = {};  ///< Parts of a sample that must hold integers.
+
+  /// Returns the number of floating-point operations of the forward pass for one sample.
+  [[nodiscard]] double flops() const {
+    double sum = 0;
+    for (const layer_summary& layer : layers) {
+      sum += layer.flops;
+    }
+    return sum;
+  }
 };
 
 /// Collects the plan of a model while its description runs on a recorder.

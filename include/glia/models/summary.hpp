@@ -66,20 +66,18 @@ namespace detail {
       {"layer", "output", "parameters", "FLOPs", "activations"}};
   std::size_t parameters = 0;
   std::size_t frozen = 0;
-  double flops = 0;
   std::size_t bytes = 0;
   for (const layer_summary& layer : detail::summary_rows(plan)) {
     rows.push_back({layer.name + "  " + layer.description, text(batch_text(layer.output)),
                     grouped(layer.parameters), scaled(layer.flops),
                     scaled(static_cast<double>(layer.activation_bytes), "B")});
     parameters += layer.parameters;
-    flops += layer.flops;
     bytes += layer.activation_bytes;
   }
   for (const parameter_spec& spec : plan.parameters) {
     frozen += spec.trainable ? 0 : spec.shape.size();
   }
-  rows.push_back({"total", text(batch_text(plan.output)), grouped(parameters), scaled(flops),
+  rows.push_back({"total", text(batch_text(plan.output)), grouped(parameters), scaled(plan.flops()),
                   scaled(static_cast<double>(bytes), "B")});
 
   std::string result = text_table(rows, 2, true);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/core/run_program.hpp"
 #include "glia/core/whole_file.hpp"
 #include "glia/plot/gnuplot_text.hpp"
+#include "glia/plot/run_program.hpp"
 
 namespace glia::plot {
 

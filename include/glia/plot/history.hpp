@@ -11,7 +11,6 @@
 #include "glia/plot/curves.hpp"
 #include "glia/plot/panels.hpp"
 #include "glia/training/history.hpp"
-#include "glia/training/read_history_csv.hpp"
 
 namespace glia::plot {
 
@@ -81,13 +80,6 @@ struct history_options {
 inline void history(const std::filesystem::path& path, const glia::history& training,
                     const history_options& options = {}) {
   write(path, history_chart(training, options));
-}
-
-/// Draws the loss and the metrics of a training to an SVG or PNG file. `csv` is a file that
-/// `write_history_csv` or `csv_logger` wrote. Also throws the errors of `read_history_csv`.
-inline void history(const std::filesystem::path& path, const std::filesystem::path& csv,
-                    const history_options& options = {}) {
-  write(path, history_chart(read_history_csv(csv), options));
 }
 
 }  // namespace glia::plot

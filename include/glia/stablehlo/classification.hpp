@@ -21,9 +21,6 @@ namespace detail {
 [[nodiscard]] inline value along_rows(writer& w, const value& each, const shape& rows) {
   return w.broadcast(each, rows, {0});
 }
-[[nodiscard]] inline value along_columns(writer& w, const value& each, const shape& rows) {
-  return w.broadcast(each, rows, {1});
-}
 
 constexpr double lowest = -std::numeric_limits<double>::infinity();
 

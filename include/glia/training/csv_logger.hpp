@@ -13,7 +13,7 @@ namespace glia {
 ///
 /// The columns are the same as for `write_history_csv`: epoch, seconds, samples_per_second,
 /// learning_rate, loss and metrics, then validation_loss and the metrics of the validation. Epochs
-/// count from 1. `read_history_csv` reads the file.
+/// count from 1.
 ///
 /// The whole file is replaced after each epoch. It is therefore complete at any time, and contains
 /// all epochs of a resumed training. Keras's `CSVLogger` appends rows, and counts epochs from 0.

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <filesystem>
+#include <glia/core/whole_file.hpp>
+#include <glia/plot/run_program.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "settings.hpp"
+
+/// What one epoch of training took, and predicting the same images.
+struct measurement {
+  double batch = 0;
+  double images = 0;
+  double seconds = 0;  ///< of the epoch
+  double prediction_seconds = 0;
+  double bytes = 0;  ///< the most that the program had while it trained
+};
+
+/// Measures in a program of its own: what one training has taken, another one would find there.
+inline measurement measure(const std::string& program, const settings& s, std::size_t batch,
+                           std::size_t images) {
+  std::vector<std::string> arguments{program,        "--measure",
+                                     "--model",      s.model,
+                                     "--batch-size", std::to_string(batch),
+                                     "--images",     std::to_string(images),
+                                     "--tries",      std::to_string(s.tries),
+                                     "--output",     s.output.string(),
+                                     "--seed",       std::to_string(s.seed)};
+  const std::vector<std::string> device = s.where.arguments();
+  arguments.insert(arguments.end(), device.begin(), device.end());
+  const glia::plot::program_result result = glia::plot::run_program(arguments);
+  measurement one{.batch = static_cast<double>(batch), .images = static_cast<double>(images)};
+  std::istringstream(result.output) >> one.seconds >> one.prediction_seconds >> one.bytes;
+  glia::require<glia::data_error>(result.status == 0 && one.bytes > 0,
+                                  "measuring failed: ", result.errors);
+  return one;
+}
+
+/// Against the batch, with the most images, and against the images, with the estimate's batch.
+struct measurements {
+  std::vector<measurement> batches;
+  std::vector<measurement> sizes;
+};
+
+/// All points are measured before the first one is repeated: where the machine's speed changes, it
+/// does so for all of them.
+inline measurements measure_all(const std::string& program, const settings& s) {
+  measurements all;
+  for (std::size_t i = 0; i < s.repetitions; ++i) {
+    for (const std::size_t batch : s.batches) {
+      all.batches.push_back(measure(program, s, batch, s.sizes.back()));
+    }
+    for (const std::size_t images : s.sizes) {
+      all.sizes.push_back(measure(program, s, s.batch_size, images));
+    }
+  }
+  return all;
+}
+
+inline void write_csv(const std::filesystem::path& path, const measurements& all) {
+  glia::write_whole_file(path, [&](std::ostream& out) {
+    out << "varied,batch,images,epoch_seconds,prediction_seconds,peak_bytes\n";
+    for (const auto* const part : {&all.batches, &all.sizes}) {
+      for (const measurement& m : *part) {
+        out << (part == &all.batches ? "batch," : "images,") << m.batch << ',' << m.images << ','
+            << m.seconds << ',' << m.prediction_seconds << ',' << std::fixed << m.bytes
+            << std::defaultfloat << '\n';
+      }
+    }
+  });
+}

@@ -1,0 +1,29 @@
+#include <glia/graph/passes.hpp>
+
+#include "catch.hpp"
+#include "graph/recorded_convolution.hpp"
+#include "helpers.hpp"
+
+namespace {
+
+using test::calls;
+using convolution = test::recorded_convolution;
+
+}  // namespace
+
+TEST_CASE("what depends on parameters alone is computed once") {
+  const convolution c;
+  const auto twice = c.unary({glia::unary_function::affine, 2, 0}, c.b);
+  const auto more = c.unary({glia::unary_function::affine, 1, 1}, twice);
+  c.rec.output("y", c.rec.run(kernels::binary{glia::binary_function::add}, c.y, more));
+  c.rec.output("twice", twice);
+  const auto parts = glia::passes::hoist(c.rec.recorded(), {0});
+  CHECK(calls(parts.once) == "unary unary");
+  CHECK(calls(parts.each) == "conv2d binary");
+  CHECK(parts.once.inputs().size() == 2);  // all but the samples
+  CHECK(parts.once.outputs().size() == 2);
+  REQUIRE(parts.each.inputs().size() == 5);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(parts.each.inputs()[3 + i].value == parts.once.outputs()[i].value);
+  }
+}
