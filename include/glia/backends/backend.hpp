@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "glia/backends/compilations.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/graph/any_kernel.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/kernels/fused_kernel_set.hpp"
@@ -95,7 +96,7 @@ class backend : public std::enable_shared_from_this<backend> {
   /// none.
   [[nodiscard]] virtual fused_kernel_set fused() const { return {}; }
   /// Compiles a graph for the device. Default: a run calls `run` for one node after the other.
-  [[nodiscard]] virtual std::shared_ptr<const executable> compile(graph calls) const;
+  [[nodiscard]] GLIA_INLINE virtual std::shared_ptr<const executable> compile(graph calls) const;
   /// Returns whether the backend compiles each graph as a whole, for which it needs much time.
   /// Small batches are then padded, so that no other graph is needed for them. Default: false.
   [[nodiscard]] virtual bool compiles_whole_graphs() const { return false; }

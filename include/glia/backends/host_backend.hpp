@@ -11,6 +11,7 @@
 #include "glia/backends/backend.hpp"
 #include "glia/backends/call_loops.hpp"
 #include "glia/core/function_ref.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/core/memory_pool.hpp"
 #include "glia/graph/any_kernel.hpp"
 
@@ -25,16 +26,20 @@ class host_memory_backend : public backend {
   /// Returns what the functions of the kernels need.
   [[nodiscard]] host_context context() const noexcept { return {loops_, pool_}; }
 
-  [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const final;
-  [[nodiscard]] tensor from_host(std::span<const double> values, const shape& s) const final;
-  [[nodiscard]] tensor from_host(std::span<const std::int32_t> values, const shape& s) const final;
-  [[nodiscard]] tensor from_block(const memory_block& floats, const shape& s) const final;
-  void to_host(const tensor& x, std::span<float> to) const final;
-  void to_host(const tensor& x, std::span<double> to) const final;
-  void to_host(const tensor& x, std::span<std::int32_t> to) const final;
-  void run(const kernel_call& call) const final;
-  [[nodiscard]] std::shared_ptr<const executable> compile(graph calls) const final;
-  void cut_batch(graph& calls, std::size_t rows) const final;
+  [[nodiscard]] GLIA_INLINE tensor from_host(std::span<const float> values,
+                                             const shape& s) const final;
+  [[nodiscard]] GLIA_INLINE tensor from_host(std::span<const double> values,
+                                             const shape& s) const final;
+  [[nodiscard]] GLIA_INLINE tensor from_host(std::span<const std::int32_t> values,
+                                             const shape& s) const final;
+  [[nodiscard]] GLIA_INLINE tensor from_block(const memory_block& floats,
+                                              const shape& s) const final;
+  GLIA_INLINE void to_host(const tensor& x, std::span<float> to) const final;
+  GLIA_INLINE void to_host(const tensor& x, std::span<double> to) const final;
+  GLIA_INLINE void to_host(const tensor& x, std::span<std::int32_t> to) const final;
+  GLIA_INLINE void run(const kernel_call& call) const final;
+  [[nodiscard]] GLIA_INLINE std::shared_ptr<const executable> compile(graph calls) const final;
+  GLIA_INLINE void cut_batch(graph& calls, std::size_t rows) const final;
 
   /// Returns the function for kernels of this type. Throws `value_error` if there is none.
   [[nodiscard]] host_function function_for(const kernel_type& type) const;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "glia/backends/program.hpp"
+#include "glia/core/inline.hpp"
 
 namespace glia {
 
@@ -16,14 +17,15 @@ class host_program final : public executable {
  public:
   /// Plans the graph. Throws `value_error` if there is no function for one of its kernels.
   host_program(graph calls, std::shared_ptr<const host_memory_backend> on);
-  ~host_program() override;
+  GLIA_INLINE ~host_program() override;
 
-  void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
-           const probe_function* probe, timeline* times) const override;
-  void run_into(std::span<tensor* const> inputs, std::span<const tensor> outputs,
-                const finished_function& finished, timeline* times) const override;
-  [[nodiscard]] std::size_t scratch_bytes() const override;
-  [[nodiscard]] std::size_t lane_bytes() const override;
+  GLIA_INLINE void run(std::span<tensor* const> inputs, std::span<tensor> outputs,
+                       const fixed_inputs& fixed, const probe_function* probe,
+                       timeline* times) const override;
+  GLIA_INLINE void run_into(std::span<tensor* const> inputs, std::span<const tensor> outputs,
+                            const finished_function& finished, timeline* times) const override;
+  [[nodiscard]] GLIA_INLINE std::size_t scratch_bytes() const override;
+  [[nodiscard]] GLIA_INLINE std::size_t lane_bytes() const override;
 
  private:
   struct step;

@@ -8,6 +8,7 @@
 
 #include "glia/backends/device.hpp"
 #include "glia/core/function_ref.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/graph/timeline.hpp"
 
@@ -47,8 +48,9 @@ class executable {
 
   /// Runs the graph and writes the outputs to existing tensors; see program::run_into. Default:
   /// throws `value_error`.
-  virtual void run_into(std::span<tensor* const> inputs, std::span<const tensor> outputs,
-                        const finished_function& finished, timeline* times) const;
+  GLIA_INLINE virtual void run_into(std::span<tensor* const> inputs,
+                                    std::span<const tensor> outputs,
+                                    const finished_function& finished, timeline* times) const;
   /// Returns the host memory that a run needs in addition to its inputs and outputs, in bytes.
   [[nodiscard]] virtual std::size_t scratch_bytes() const { return 0; }
   /// Returns the host memory that all lanes together need for batch tiles during a run, in bytes.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "glia/backends/device.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
 
 namespace glia {
@@ -22,14 +23,16 @@ class recording_backend final : public backend {
 
   [[nodiscard]] std::string_view name() const override { return "recorder"; }
   [[nodiscard]] std::size_t real_bytes() const override { return sizeof(float); }
-  [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const override;
-  [[nodiscard]] tensor from_host(std::span<const double> values, const shape& s) const override;
-  [[nodiscard]] tensor from_host(std::span<const std::int32_t> values,
-                                 const shape& s) const override;
-  void to_host(const tensor& x, std::span<float> to) const override;
-  void to_host(const tensor& x, std::span<double> to) const override;
-  void to_host(const tensor& x, std::span<std::int32_t> to) const override;
-  void run(const kernel_call& call) const override;
+  [[nodiscard]] GLIA_INLINE tensor from_host(std::span<const float> values,
+                                             const shape& s) const override;
+  [[nodiscard]] GLIA_INLINE tensor from_host(std::span<const double> values,
+                                             const shape& s) const override;
+  [[nodiscard]] GLIA_INLINE tensor from_host(std::span<const std::int32_t> values,
+                                             const shape& s) const override;
+  GLIA_INLINE void to_host(const tensor& x, std::span<float> to) const override;
+  GLIA_INLINE void to_host(const tensor& x, std::span<double> to) const override;
+  GLIA_INLINE void to_host(const tensor& x, std::span<std::int32_t> to) const override;
+  GLIA_INLINE void run(const kernel_call& call) const override;
   [[nodiscard]] fused_kernel_set fused() const override { return fused_; }
   [[nodiscard]] graph* recording() const override { return &graph_; }
 
