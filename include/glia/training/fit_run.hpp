@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -29,13 +30,24 @@
 
 namespace glia {
 
-/// One call of fit: runs the epochs and calls the callbacks.
-class fit_run {
+/// One call of fit: runs the epochs and calls the callbacks, which see it as a `training`.
+class fit_run final : public training {
  public:
   using subject = trainer_core::subject;
 
-  fit_run(trainer_core& trainer, const subject& what, const fit_options& options)
-      : trainer_(trainer), what_(what), options_(options) {
+  /// Writes the results to `result`.
+  fit_run(trainer_core& trainer, const subject& what, const fit_options& options,
+          glia::history& result)
+      : training(what.net.plan(), what.net.sample_shape(), result),
+        trainer_(trainer),
+        what_(what),
+        options_(options),
+        result_(result) {
+    rank = over().rank();
+    rank_count = over().size();
+    resume = options.resume;
+    batch_size = options.batch_size;
+    epochs = options.epochs;
     require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
     if (options.progress != nullptr) {
       add(progress_bar(*options.progress));
@@ -64,13 +76,29 @@ class fit_run {
     }
   }
 
-  /// Trains and returns the history. `validation` can be null.
-  [[nodiscard]] history run(const dataset_view& train, const dataset_view* validation);
+  /// Trains. `validation` can be null.
+  void run(const dataset_view& train, const dataset_view* validation);
+
+  [[nodiscard]] double loss() const override { return sums_->loss(); }
+  [[nodiscard]] training_state state() const override { return trainer_.state(what_.net); }
+  void restore(const training_state& saved) const override;
+  [[nodiscard]] std::vector<named_tensor> parameters() const override {
+    return trainer_.parameters(what_.net);
+  }
+  void set_parameters(std::span<const named_tensor> values) const override {
+    trainer_.set_parameters(what_.net, values);
+  }
+  void scale_learning_rate(double factor) const override;
+  [[nodiscard]] std::string trace_not_finite(const training_state& earlier) const override;
+  [[nodiscard]] training_memory memory() const override { return trainer_.memory(what_.net); }
+  void record_timeline(timeline* times) const override { trainer_.watch(what_.net, times); }
+  void add_note(const std::string& line) const override { result_.notes.push_back(line); }
+  [[nodiscard]] std::vector<named_tensor>& callback_state() const override { return at().kept; }
 
  private:
   using clock = std::chrono::steady_clock;
 
-  [[nodiscard]] training_state& at() { return trainer_.at_; }
+  [[nodiscard]] training_state& at() const { return trainer_.at_; }
   [[nodiscard]] const distribution& over() const { return trainer_.options_.distribution; }
   /// The ranks that train together; null if this process trains alone.
   [[nodiscard]] rank_group* ranks() const { return over().ranks.get(); }
@@ -89,14 +117,14 @@ class fit_run {
   void run_epochs(const dataset_view& train, const dataset_view* validation);
   /// Takes the remaining steps of an epoch.
   void take_steps(batch_loader& loader, std::span<const std::uint32_t> order, model_part which,
-                  std::uint64_t epoch);
+                  std::uint64_t index);
   [[nodiscard]] epoch_record record_so_far();
   /// Counts a batch after its training step.
-  void pass_over(const batch& b, std::uint64_t epoch) {
+  void pass_over(const batch& b, std::uint64_t index) const {
     training_state& now = at();
-    now.epoch = epoch + 1;
+    now.epoch = index + 1;
     now.position += b.whole_size();
-    now.samples = samples_;
+    now.samples = epoch_samples;
     now.batch_size = options_.batch_size;
     now.shuffled = options_.shuffle;
   }
@@ -114,29 +142,29 @@ class fit_run {
   [[nodiscard]] std::vector<metric> measured_metrics() const;
   [[nodiscard]] std::vector<std::string> metric_names() const;
 
-  void tell(event which, const frozen_pass* pass = nullptr);
+  /// Calls the callbacks.
+  void tell(glia::event now, const glia::frozen_pass* pass = nullptr);
   /// Counts the graphs that the backend has compiled so far. Zero if it does not compile graphs.
   [[nodiscard]] compilations compiled() const { return what_.net.device().compilations(); }
-  void shuffle_for(std::uint64_t epoch, std::vector<std::uint32_t>& order) const;
-  [[nodiscard]] std::string trace_not_finite(const training_state& from);
-  [[nodiscard]] std::string first_not_finite(const batch& own);
+  /// Puts the samples of the epoch with this index in their order.
+  void shuffle_for(std::uint64_t index, std::vector<std::uint32_t>& order) const;
+  [[nodiscard]] std::string first_not_finite(const batch& own) const;
 
   trainer_core& trainer_;
   const subject& what_;
   const fit_options& options_;
   std::vector<callback> callbacks_;
   std::optional<interrupt_guard> interrupt_;
-  std::optional<running_scores> sums_;
+  std::unique_ptr<running_scores> sums_;
   compilations before_ = compiled();  // before this call of fit
-  history result_;
+  glia::history& result_;
   const dataset_view* train_ = nullptr;  // while the epochs run
   bool nothing_left_ = false;            // whether a resumed training has no epochs left
-  std::size_t samples_ = 0;              // samples of an epoch
   bool not_finite_noted_ = false;        // whether a note says that the loss is not finite
 };
 
-inline history fit_run::run(const dataset_view& train, const dataset_view* validation) {
-  return together(ranks(), [&] {
+inline void fit_run::run(const dataset_view& train, const dataset_view* validation) {
+  together(ranks(), [&] {
     check(train, validation);
     if (ranks() != nullptr) {
       begin_together(train, validation);
@@ -145,7 +173,6 @@ inline history fit_run::run(const dataset_view& train, const dataset_view* valid
     if (ranks() != nullptr) {
       (void)gather(*ranks(), "");  // no rank leaves before the last checkpoint is written
     }
-    return std::move(result_);
   });
 }
 
@@ -163,7 +190,7 @@ inline void fit_run::check(const dataset_view& train, const dataset_view* valida
       require_metrics(measured_metrics(), what_.net.output_shape(), *data, what_.loss);
     }
   }
-  samples_ = train.size();
+  epoch_samples = train.size();
 }
 
 /// Throws `rank_error` if ranks have different models, data or options.
@@ -220,7 +247,7 @@ inline void fit_run::train(const dataset_view& train, const dataset_view* valida
     }
     throw;
   }
-  tell(event::train_end);
+  tell(glia::event::train_end);
 }
 
 inline void fit_run::begin() {
@@ -232,9 +259,10 @@ inline void fit_run::begin() {
     now.history.clear();
     now.kept.clear();
   }
-  sums_.emplace(what_.net.device(), measured_metrics(), class_border(what_.net.plan(), what_.loss));
+  sums_ = std::make_unique<running_scores>(what_.net.device(), measured_metrics(),
+                                           class_border(what_.net.plan(), what_.loss));
   result_.epochs = at().history;
-  tell(event::train_begin);
+  tell(glia::event::train_begin);
   if (ranks() != nullptr) {
     trainer_.restore(what_.net, state_of_first(*ranks(), trainer_.state(what_.net)));
     result_.epochs = at().history;
@@ -256,10 +284,10 @@ inline void fit_run::begin() {
                                  options_.epochs, " epochs are done"));
   }
   if (at().position > 0) {
-    require_same_epoch(samples_);
+    require_same_epoch(epoch_samples);
     sums_->go_on_from(at().sums);
   }
-  trainer_.running_ = &*sums_;
+  trainer_.running_ = sums_.get();
 }
 
 inline std::vector<metric> fit_run::measured_metrics() const {
@@ -307,7 +335,7 @@ inline std::string fit_run::setup() const {
   }
   return text(what_.loss.description(), ", ", clipping, what_.optimizer.description(), ", ",
               options_.shuffle ? "shuffled " : "", "batches of ", options_.batch_size, " of ",
-              samples_, " samples");
+              epoch_samples, " samples");
 }
 
 inline std::vector<std::string> fit_run::metric_names() const {
@@ -343,8 +371,8 @@ inline void fit_run::run_behind_frozen_layers(const dataset_view& train,
     }
     into = detail::run_frozen_layers(
         what_.net, what_.described, data, name, how,
-        [&](const frozen_pass& pass) {
-          tell(event::frozen_pass, &pass);
+        [&](const glia::frozen_pass& pass) {
+          tell(glia::event::frozen_pass, &pass);
           return !stopped();
         },
         ranks());
@@ -367,19 +395,19 @@ inline void fit_run::run_epochs(const dataset_view& train, const dataset_view* v
   train_ = &train;
   while (at().history.size() < options_.epochs && !stopped()) {
     const bool going_on = at().position > 0;
-    const std::uint64_t epoch = going_on ? at().epoch - 1 : at().epoch;
-    shuffle_for(epoch, order);
+    const std::uint64_t index = going_on ? at().epoch - 1 : at().epoch;
+    shuffle_for(index, order);
     if (!going_on) {
       sums_->reset();
       at().seconds = 0;
     }
-    tell(event::epoch_begin);
+    tell(glia::event::epoch_begin);
     if (stopped()) {
       break;
     }
-    take_steps(loader, order, part_for(train), epoch);
+    take_steps(loader, order, part_for(train), index);
     if (!stopped()) {
-      tell(event::train_batches_end);
+      tell(glia::event::train_batches_end);
     }
     epoch_record record = record_so_far();
     if (!std::isfinite(record.training.loss) && !not_finite_noted_) {
@@ -406,26 +434,26 @@ inline void fit_run::run_epochs(const dataset_view& train, const dataset_view* v
       at().history.push_back(std::move(record));
       at().position = 0;
       at().sums.clear();
-      tell(event::epoch_end);
+      tell(glia::event::epoch_end);
     }
   }
 }
 
 inline void fit_run::take_steps(batch_loader& loader, std::span<const std::uint32_t> order,
-                                model_part which, std::uint64_t epoch) {
+                                model_part which, std::uint64_t index) {
   training_state& now = at();
   const auto start = clock::now();
   const double before = now.seconds;
-  loader.start(order.subspan(now.position), epoch);
+  loader.start(order.subspan(now.position), index);
   const auto next = [&] {
     const timeline::span waiting(trainer_.times_, "data");
     return loader.next();
   };
   for (const batch* b = nullptr; !stopped() && (b = next()) != nullptr;) {
-    trainer_.step(what_, which, *b, &*sums_, std::min(options_.batch_size, samples_));
-    pass_over(*b, epoch);
+    trainer_.step(what_, which, *b, sums_.get(), std::min(batch_size, epoch_samples));
+    pass_over(*b, index);
     now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
-    tell(event::train_batch_end);
+    tell(glia::event::train_batch_end);
   }
   if (what_.net.device().compiles_whole_graphs()) {
     (void)sums_->loss();  // waits for steps that still run
@@ -433,18 +461,18 @@ inline void fit_run::take_steps(batch_loader& loader, std::span<const std::uint3
   now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
 }
 
-inline void fit_run::shuffle_for(std::uint64_t epoch, std::vector<std::uint32_t>& order) const {
+inline void fit_run::shuffle_for(std::uint64_t index, std::vector<std::uint32_t>& order) const {
   std::iota(order.begin(), order.end(), 0U);
   if (options_.shuffle) {
     shuffle(std::span(order), {.seed = trainer_.at_.seed,
                                .stream = shuffle_stream,
-                               .step = static_cast<std::uint32_t>(epoch)});
+                               .step = static_cast<std::uint32_t>(index)});
   }
 }
 
 /// Repeats the steps since the state `from`, up to the first step whose results are not finite.
 /// Returns a description of this step, and goes back to the state before it.
-inline std::string fit_run::trace_not_finite(const training_state& from) {
+inline std::string fit_run::trace_not_finite(const training_state& from) const {
   const training_state now = trainer_.state(what_.net);
   const auto go_back_to = [&](const training_state& to) {
     trainer_.restore(what_.net, to);
@@ -455,20 +483,20 @@ inline std::string fit_run::trace_not_finite(const training_state& from) {
     }
   };
   go_back_to(from);
-  const std::uint64_t epoch = from.position > 0 ? from.epoch - 1 : from.epoch;
+  const std::uint64_t index = from.position > 0 ? from.epoch - 1 : from.epoch;
   std::vector<std::uint32_t> order(train_->size());
-  shuffle_for(epoch, order);
+  shuffle_for(index, order);
   batch_loader loader(*train_, options_.batch_size, over().share());
-  loader.start(std::span<const std::uint32_t>(order).subspan(from.position), epoch);
+  loader.start(std::span<const std::uint32_t>(order).subspan(from.position), index);
   training_state before = from;
   while (const batch* b = loader.next()) {
-    trainer_.step(what_, part_for(*train_), *b, &*sums_, std::min(options_.batch_size, samples_));
-    pass_over(*b, epoch);
+    trainer_.step(what_, part_for(*train_), *b, sums_.get(), std::min(batch_size, epoch_samples));
+    pass_over(*b, index);
     training_state after = trainer_.state(what_.net);
     if (!std::isfinite(sums_->loss()) || !all_finite(after.tensors)) {
-      const std::uint64_t step = after.step;
+      const std::uint64_t first = after.step;
       go_back_to(before);
-      return text("step ", step, " of epoch ", before.history.size() + 1, ", first in ",
+      return text("step ", first, " of epoch ", before.history.size() + 1, ", first in ",
                   first_not_finite(*b));
     }
     before = std::move(after);
@@ -479,7 +507,7 @@ inline std::string fit_run::trace_not_finite(const training_state& from) {
 
 /// Finds the first kernel of a step whose result is not finite, on the lowest rank with such a
 /// kernel.
-inline std::string fit_run::first_not_finite(const batch& own) {
+inline std::string fit_run::first_not_finite(const batch& own) const {
   std::string found;
   if (own.size > 0) {
     found = trainer_.first_not_finite(what_, part_for(*train_), own);
@@ -508,66 +536,43 @@ inline epoch_record fit_run::record_so_far() {
   return record;
 }
 
-inline void fit_run::tell(event which, const frozen_pass* pass) {
+inline void fit_run::restore(const training_state& saved) const {
+  require<value_error>(event == glia::event::train_begin,
+                       "fit: a callback can restore a training only at event::train_begin");
+  trainer_.restore(what_.net, saved);
+  result_.epochs = at().history;
+}
+
+inline void fit_run::scale_learning_rate(double factor) const {
+  require<value_error>(factor > 0 && std::isfinite(factor),
+                       "fit: expected a positive, finite factor for the learning rate, got ",
+                       factor);
+  (void)what_.optimizer.numbers(at().step, at().learning_rate_scale * factor);
+  at().learning_rate_scale *= factor;
+}
+
+inline void fit_run::tell(glia::event now, const glia::frozen_pass* pass) {
   result_.compilations = compiled() - before_;
-  const auto loss = [&] { return sums_->loss(); };
-  const auto state = [&] { return trainer_.state(what_.net); };
-  const auto restore = [&](const training_state& from) {
-    require<value_error>(which == event::train_begin,
-                         "fit: a callback can restore a training only at event::train_begin");
-    trainer_.restore(what_.net, from);
-    result_.epochs = at().history;
-  };
-  const auto parameters = [&] { return trainer_.parameters(what_.net); };
-  const auto set_parameters = [&](std::span<const named_tensor> values) {
-    trainer_.set_parameters(what_.net, values);
-  };
-  const auto scale_learning_rate = [&](double factor) {
-    require<value_error>(factor > 0 && std::isfinite(factor),
-                         "fit: expected a positive, finite factor for the learning rate, got ",
-                         factor);
-    (void)what_.optimizer.numbers(at().step, at().learning_rate_scale * factor);
-    at().learning_rate_scale *= factor;
-  };
-  const auto trace = [&](const training_state& from) { return trace_not_finite(from); };
-  const auto memory = [&] { return trainer_.memory(what_.net); };
-  const auto watch = [&](timeline* times) { trainer_.watch(what_.net, times); };
-  const auto note = [&](const std::string& line) { result_.notes.push_back(line); };
-  const auto kept = [&]() -> std::vector<named_tensor>& { return at().kept; };
-  const training_access access{
-      loss,   state, restore, parameters, set_parameters, scale_learning_rate, trace,
-      memory, watch, note,    kept};
-  const training_state& now = at();
-  const training t{
-      .event = which,
-      .plan = what_.net.plan(),
-      .sample_shape = what_.net.sample_shape(),
-      .history = result_,
-      .access = access,
-      .rank = over().rank(),
-      .rank_count = over().size(),
-      .resume = options_.resume,
-      .batch_size = options_.batch_size,
-      .epochs = options_.epochs,
-      .epoch = now.history.size() + (now.position > 0 || which == event::epoch_begin ? 1 : 0),
-      .step = now.step,
-      .samples_done = now.position,
-      .epoch_samples = samples_,
-      .frozen_pass = pass};
+  const training_state& progress = at();
+  event = now;
+  frozen_pass = pass;
+  samples_done = progress.position;
+  epoch = progress.history.size() + (samples_done > 0 || now == glia::event::epoch_begin ? 1 : 0);
+  step = progress.step;
   callback_result said;
   for (const callback& one : callbacks_) {
-    const callback_result v = one(t);
+    const callback_result v = one(*this);
     if (v.next != callback_result::action::proceed &&
         said.next == callback_result::action::proceed) {
       said = v;
     }
   }
-  if (ranks() != nullptr && which != event::train_end) {
+  if (ranks() != nullptr && now != glia::event::train_end) {
     said = agreed(*ranks(), said);
   }
   // A resumed training without epochs left only has train_end, where callbacks can give the reason.
   if (said.next != callback_result::action::proceed && !stopped() &&
-      (which != event::train_end || nothing_left_)) {
+      (now != glia::event::train_end || nothing_left_)) {
     result_.stop_reason = said.reason.empty() ? "stopped by a callback" : said.reason;
     result_.interrupted = said.next == callback_result::action::interrupt;
   }

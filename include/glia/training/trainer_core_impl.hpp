@@ -397,7 +397,9 @@ GLIA_INLINE const step_program& trainer_core::program_for(const subject& what, m
 
 GLIA_INLINE history trainer_core::fit(const subject& what, const dataset_view& train,
                                       const dataset_view* validation, const fit_options& options) {
-  return fit_run(*this, what, options).run(train, validation);
+  history result;
+  fit_run(*this, what, options, result).run(train, validation);
+  return result;
 }
 
 }  // namespace glia
