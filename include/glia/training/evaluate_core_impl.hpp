@@ -8,9 +8,10 @@
 
 #include "glia/core/inline.hpp"
 #include "glia/training/agreement.hpp"
+#include "glia/training/batch_checks.hpp"
+#include "glia/training/dataset_batches.hpp"
 #include "glia/training/evaluate_core.hpp"
 #include "glia/training/evaluation_program.hpp"
-#include "glia/training/feed.hpp"
 #include "glia/training/shared_scores.hpp"
 #include "glia/training/step_program.hpp"
 
@@ -43,7 +44,7 @@ GLIA_INLINE scores evaluate_here(const model_core& net, const description_ref& d
       net.require_integers(std::span<const float>(b.inputs), which);
       const std::size_t rows = std::min(batch_size, data.size());
       const std::optional<batch> filled =
-          b.size < rows ? std::optional(filled_up(b, rows)) : std::nullopt;
+          b.size < rows ? std::optional(padded(b, rows)) : std::nullopt;
       const auto record_for = [&](const batch& like) {
         if (recorded_for != like.size) {
           recorded.emplace(net, described, which, like.size, target_spec(like), loss, sums.how());

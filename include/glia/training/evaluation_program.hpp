@@ -7,7 +7,7 @@
 
 #include "glia/graph/improve.hpp"
 #include "glia/models/model_core.hpp"
-#include "glia/training/feed.hpp"
+#include "glia/training/batch_tensors.hpp"
 #include "glia/training/step_program_impl.hpp"
 
 namespace glia {

@@ -11,14 +11,30 @@
 #include "glia/core/function_ref.hpp"
 #include "glia/core/inline.hpp"
 #include "glia/training/agreement.hpp"
+#include "glia/training/batch_checks.hpp"
 #include "glia/training/callback.hpp"
-#include "glia/training/feed.hpp"
+#include "glia/training/dataset_batches.hpp"
 #include "glia/training/frozen_outputs.hpp"
 #include "glia/training/interrupt.hpp"
 #include "glia/training/progress.hpp"
 #include "glia/training/shared_scores.hpp"
 
 namespace glia::detail {
+
+/// Whether `fit` trains on cached outputs of the frozen layers for a data set.
+[[nodiscard]] inline bool is_cached(const dataset_view& data,
+                                    const frozen_output_options& options) {
+  return data.behind_frozen_layers() || (options.cache && !data.varies());
+}
+
+/// Describes for history::frozen_layers how often `fit` runs the frozen layers.
+[[nodiscard]] inline const char* frozen_layers_text(const dataset_view& data,
+                                                    const frozen_output_options& options) {
+  return is_cached(data, options) ? "the outputs of the frozen layers were computed once and cached"
+         : !options.cache ? "the frozen layers run in every step, because the options say so"
+                          : "the frozen layers run in every step, because the training samples "
+                            "change from epoch to epoch (they are augmented)";
+}
 
 /// Computes the outputs of the model's frozen layers for all samples. Calls `told` before the first
 /// batch and after each batch. Stops and returns `std::nullopt` if `told` returns false.

@@ -1,20 +1,17 @@
 #pragma once
 
+// Checks that a data set or a batch fits a model, a loss and metrics.
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "glia/core/function_ref.hpp"
-#include "glia/data/batch_loader.hpp"
 #include "glia/data/dataset_view.hpp"
-#include "glia/distributed/rank_group.hpp"
 #include "glia/losses/targets.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/training/metrics.hpp"
@@ -131,133 +128,6 @@ inline void require_fitting(std::string_view what, const dataset_view& data,
     require_parts(what, "inputs", net.plan().inputs, *data.input_parts());
   }
   require_fitting(what, data, net.sample_shape_of(part_for(data)));
-}
-
-/// Pads a batch to `rows` rows with copies of its first sample, so that the padding cannot cause
-/// numbers, such as NaN, that no sample causes.
-[[nodiscard]] inline batch filled_up(batch b, std::size_t rows) {
-  const auto fill = [&](auto& values) {
-    const std::size_t each = values.size() / b.size;
-    values.resize(rows * each);
-    for (std::size_t i = b.size; i < rows; ++i) {
-      std::copy_n(values.begin(), each, values.begin() + static_cast<std::ptrdiff_t>(i * each));
-    }
-  };
-  fill(b.inputs);
-  fill(b.labels);
-  fill(b.targets);
-  b.input_shape[0] = rows;
-  if (b.target_shape.rank() > 0) {
-    b.target_shape[0] = rows;
-  }
-  b.size = rows;
-  return b;
-}
-
-/// Returns the indices of this rank's samples, if the ranks take the batches of a data set in turn.
-/// Returns all indices if `ranks` is null.
-[[nodiscard]] inline std::vector<std::uint32_t> samples_in_turn(const rank_group* ranks,
-                                                                std::size_t size,
-                                                                std::size_t batch_size) {
-  std::vector<std::uint32_t> order;
-  const std::size_t step = batch_size * (ranks == nullptr ? 1 : ranks->size());
-  for (std::size_t at = batch_size * (ranks == nullptr ? 0 : ranks->rank()); at < size;
-       at += step) {
-    for (std::size_t i = at; i < std::min(at + batch_size, size); ++i) {
-      order.push_back(static_cast<std::uint32_t>(i));
-    }
-  }
-  return order;
-}
-
-/// Calls use(batch) for the batches of a data set in order, until it returns false. If there are
-/// several ranks, each rank takes only its own batches.
-inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
-                           function_ref<bool(const batch&)> use,
-                           const rank_group* ranks = nullptr) {
-  const std::vector<std::uint32_t> order = samples_in_turn(ranks, data.size(), batch_size);
-  batch_loader loader(data, batch_size);
-  loader.start(order);
-  while (const batch* b = loader.next()) {
-    if (!use(*b)) {
-      return;
-    }
-  }
-}
-
-/// Runs a part of a model on all batches of a data set in order, and calls use(batch, outputs) for
-/// each batch, until `use` returns false. The outputs can have more rows than the batch has
-/// samples; the additional rows at the end are padding.
-inline void for_each_output(const model_core& net, const description_ref& described,
-                            model_part which, const dataset_view& data, std::size_t batch_size,
-                            function_ref<bool(const batch&, const tensor&)> use,
-                            const rank_group* ranks = nullptr) {
-  const auto infer = [&](const batch& b) {
-    net.require_integers(std::span<const float>(b.inputs), which);
-    return net.infer(
-        described, which,
-        net.device().samples_from_host(std::span<const float>(b.inputs), b.input_shape));
-  };
-  const auto use_batch = [&](const batch& b) {
-    const std::size_t rows =
-        net.rows_for(described, which, b.size, std::min(batch_size, data.size()));
-    return use(b, rows > b.size ? infer(filled_up(b, rows)) : infer(b));
-  };
-  for_each_batch(data, batch_size, use_batch, ranks);
-}
-
-/// Returns the mask (N) of a batch: 1 for samples that contribute to the loss and the metrics, 0
-/// for ignored samples and for padding. The first `samples` rows of the batch are samples.
-[[nodiscard]] inline tensor present_rows(const glia::device& device, const counted_targets& counted,
-                                         const batch& b, std::size_t samples) {
-  std::vector<float> present(b.size);
-  for (std::size_t n = 0; n < samples; ++n) {
-    present[n] = counted.counts(b.target_of(n)) ? 1.0F : 0.0F;
-  }
-  return device.samples_from_host(std::span<const float>(present), {b.size});
-}
-/// Returns the number of samples of a batch that are not ignored.
-[[nodiscard]] inline std::size_t count_of(const counted_targets& counted, const batch& b) {
-  std::size_t result = b.size;
-  for (std::size_t n = 0; n < b.size && !counted.all(); ++n) {
-    result -= counted.counts(b.target_of(n)) ? 0 : 1;
-  }
-  return result;
-}
-
-/// Copies the first `to.size()` elements of a tensor to the host.
-inline void first_to_host(const glia::device& device, const tensor& x, std::span<float> to) {
-  if (to.size() == x.shape().size()) {
-    device.to_host(x, to);
-    return;
-  }
-  std::vector<float> all(x.shape().size());
-  device.to_host(x, std::span(all));
-  std::copy_n(all.begin(), to.size(), to.begin());
-}
-
-/// The shape and element type of a batch's targets.
-[[nodiscard]] inline tensor_spec target_spec(const batch& b) {
-  return b.is_labeled() ? tensor_spec{{b.size}, element::index} : real_of(b.target_shape);
-}
-
-/// Copies a batch's targets to the device. Throws `data_error` if the model has no output for a
-/// class label.
-[[nodiscard]] inline targets targets_of(const glia::device& device, const batch& b,
-                                        const shape& output) {
-  if (!b.is_labeled()) {
-    return {{}, device.samples_from_host(std::span<const float>(b.targets), b.target_shape)};
-  }
-  const std::size_t outputs = output.rank() == 0 ? 1 : output.back();
-  const std::size_t classes = std::max<std::size_t>(outputs, 2);
-  for (std::int32_t label : b.labels) {
-    require<data_error>(
-        label >= 0 && static_cast<std::size_t>(label) < classes, "the data contain class ", label,
-        ", but the model has outputs for classes 0 to ", classes - 1,
-        "; end the model with more units, or correct the labels, which count from 0; for "
-        "real-valued targets, use target_arrays");
-  }
-  return {device.samples_from_host(std::span<const std::int32_t>(b.labels), {b.labels.size()}), {}};
 }
 
 /// Throws `value_error` if a model ends in a sigmoid or softmax and the loss also applies a sigmoid
