@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "glia/data/dataset_view.hpp"
-#include "glia/losses/targets.hpp"
+#include "glia/losses/any_loss.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/training/metrics.hpp"
 
@@ -42,14 +42,14 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
 /// Whether targets (...) are class labels, one for each row of outputs (..., K). A row is, for
 /// example, a step of a sequence or a pixel of an image.
 [[nodiscard]] inline bool are_classes_of_rows(const shape& targets, const shape& output,
-                                              const loss_ref& loss) {
+                                              const any_loss& loss) {
   return loss.applied_activation == output_kind::softmax &&
          glia::are_classes_of_rows(batch_of(1, targets), batch_of(1, output));
 }
 
 /// Returns the ranges of a sample's targets that contain class labels. A sample is ignored if all
 /// these labels are -1. `targets` is the shape of a sample's targets; empty for class labels.
-[[nodiscard]] inline counted_targets counted_by(const loss_ref& loss,
+[[nodiscard]] inline counted_targets counted_by(const any_loss& loss,
                                                 const std::optional<shape>& targets,
                                                 const shape& output) {
   counted_targets result;
@@ -67,7 +67,7 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
 }
 /// The same for the targets of a batch. If the targets lack values that the loss needs, no sample
 /// is ignored; the loss then throws an error with a better message.
-[[nodiscard]] inline counted_targets counted_by(const loss_ref& loss, const batch& b,
+[[nodiscard]] inline counted_targets counted_by(const any_loss& loss, const batch& b,
                                                 const shape& output) {
   counted_targets result = counted_by(
       loss, b.is_labeled() ? std::nullopt : std::optional(sample_of(b.target_shape)), output);
@@ -81,7 +81,7 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
 /// Throws `shape_error` if the targets do not have the shape that a loss of the library needs.
 /// User-defined losses check their targets themselves.
 inline void require_target_shape(std::string_view what, const dataset_view& data,
-                                 const shape& output, const loss_ref& loss) {
+                                 const shape& output, const any_loss& loss) {
   const std::optional<shape> targets = data.target_shape();
   const std::vector<row_part>& parts = loss.target_parts;
   if (!parts.empty()) {
@@ -132,10 +132,10 @@ inline void require_fitting(std::string_view what, const dataset_view& data,
 
 /// Throws `value_error` if a model ends in a sigmoid or softmax and the loss also applies a sigmoid
 /// or softmax.
-inline void require_logits(const model_plan& plan, const loss_ref& loss) {
+inline void require_logits(const model_plan& plan, const any_loss& loss) {
   if (loss.applied_activation != output_kind::other) {
     require<value_error>(plan.gives == output_kind::other, plan.giver, ": the model ends in a ",
-                         name_of(plan.gives), ", but ", loss.description(),
+                         name_of(plan.gives), ", but ", loss.description,
                          " takes logits and applies a ", name_of(loss.applied_activation),
                          " itself; end the model without it, as with dense{", plan.output.back(),
                          "}, and get probabilities with glia::", name_of(loss.applied_activation),
@@ -144,7 +144,7 @@ inline void require_logits(const model_plan& plan, const loss_ref& loss) {
 }
 
 /// The threshold above which a single output predicts class 1.
-[[nodiscard]] inline double class_border(const model_plan& plan, const loss_ref& loss) {
+[[nodiscard]] inline double class_border(const model_plan& plan, const any_loss& loss) {
   return loss.is_regression || plan.gives == output_kind::sigmoid ? 0.5 : 0;
 }
 
@@ -179,7 +179,7 @@ void require_distributions(const Loss& loss, std::span<const float> targets, std
     }
     if (!(least >= 0 && std::abs(sum - 1) <= rounding)) {
       throw data_error(text(
-          loss.description(),
+          loss.description,
           ": expected each target to be a probability distribution over the classes, with values "
           "of at least 0 that sum to 1, got a row (",
           targets[first], ", ...) ",
@@ -196,14 +196,14 @@ void require_taken(const Loss& loss, std::span<const float> targets) {
   for (const float value : targets) {
     if (loss.accepts_target != nullptr && !loss.accepts_target(value)) {
       throw data_error(
-          text(loss.description(), ": expected targets ", loss.target_range, ", got ", value));
+          text(loss.description, ": expected targets ", loss.target_range, ", got ", value));
     }
   }
 }
 
 /// Throws `data_error` if a batch contains a target that the loss does not accept for outputs of
 /// this shape.
-inline void require_targets(const loss_ref& loss, const batch& b, const shape& output) {
+inline void require_targets(const any_loss& loss, const batch& b, const shape& output) {
   require_taken(loss, b.targets);
   const shape each = sample_of(b.target_shape);
   const std::vector<row_part>& parts = loss.target_parts;
@@ -267,13 +267,13 @@ inline void require_metrics(const std::vector<metric>& metrics, const measured_o
 }
 /// The same for the outputs of a model and the targets of a data set.
 inline void require_metrics(const std::vector<metric>& metrics, const shape& output,
-                            const dataset_view& data, const loss_ref& loss) {
+                            const dataset_view& data, const any_loss& loss) {
   require_metrics(metrics, {output, data.target_shape(), loss.applied_activation});
 }
 
 /// Throws `data_error` if a metric needs classes and the targets of a batch do not represent
 /// classes. Examples of such targets are the values of a regression.
-inline void require_classes(const loss_ref& loss, const std::vector<metric>& metrics,
+inline void require_classes(const any_loss& loss, const std::vector<metric>& metrics,
                             const batch& b, const shape& output) {
   const auto counting = std::find_if(metrics.begin(), metrics.end(),
                                      [](const metric& m) { return m.counts_classes(); });

@@ -51,19 +51,17 @@ inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
 /// Runs a part of a model on all batches of a data set in order, and calls use(batch, outputs) for
 /// each batch, until `use` returns false. The outputs can have more rows than the batch has
 /// samples; the additional rows at the end are padding.
-inline void for_each_output(const model_core& net, const description_ref& described,
-                            model_part part, const dataset_view& data, std::size_t batch_size,
+inline void for_each_output(const model_core& net, model_part part, const dataset_view& data,
+                            std::size_t batch_size,
                             function_ref<bool(const batch&, const tensor&)> use,
                             const rank_group* ranks = nullptr) {
   const auto infer = [&](const batch& b) {
     net.require_integers(std::span<const float>(b.inputs), part);
     return net.infer(
-        described, part,
-        net.device().samples_from_host(std::span<const float>(b.inputs), b.input_shape));
+        part, net.device().samples_from_host(std::span<const float>(b.inputs), b.input_shape));
   };
   const auto use_batch = [&](const batch& b) {
-    const std::size_t rows =
-        net.rows_for(described, part, b.size, std::min(batch_size, data.size()));
+    const std::size_t rows = net.rows_for(part, b.size, std::min(batch_size, data.size()));
     return use(b, rows > b.size ? infer(padded(b, rows)) : infer(b));
   };
   for_each_batch(data, batch_size, use_batch, ranks);

@@ -8,7 +8,7 @@
 
 #include "glia/core/named_tensor.hpp"
 #include "glia/models/model_core.hpp"
-#include "glia/optimizers/optimizer.hpp"
+#include "glia/optimizers/any_optimizer.hpp"
 #include "glia/training/callback.hpp"
 #include "glia/training/running_scores.hpp"
 #include "glia/training/step_program.hpp"
@@ -20,7 +20,7 @@ namespace glia {
 /// the parameters. `training_state` is a copy of all of them on the host.
 class device_state {
  public:
-  device_state(const model_core& net, const optimizer_ref& optimizer, std::uint64_t seed);
+  device_state(const model_core& net, const any_optimizer& optimizer, std::uint64_t seed);
 
   /// The state without its tensors.
   [[nodiscard]] training_state& counters() { return counters_; }

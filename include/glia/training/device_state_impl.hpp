@@ -82,10 +82,10 @@ GLIA_INLINE void write_tensors(const device& destination, std::span<const named_
 
 }  // namespace detail
 
-GLIA_INLINE device_state::device_state(const model_core& net, const optimizer_ref& optimizer,
+GLIA_INLINE device_state::device_state(const model_core& net, const any_optimizer& optimizer,
                                        std::uint64_t seed) {
   counters_.seed = seed;
-  counters_.optimizer = optimizer.state_name();
+  counters_.optimizer = optimizer.state_name;
   for (const parameter& p : net.parameters()) {
     std::vector<tensor>& slots = slots_.emplace_back();
     for (std::size_t i = 0; p.spec.trainable && i < optimizer.state_count; ++i) {

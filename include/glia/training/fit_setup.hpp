@@ -30,7 +30,7 @@ namespace glia::detail {
                          : "clip_by_value(",
                      transform.bound, "), ");
   }
-  return text(job.loss.description(), ", ", clipping, job.optimizer.description(), ", ",
+  return text(job.loss.description, ", ", clipping, job.optimizer.description, ", ",
               options.shuffle ? "shuffled " : "", "batches of ", options.batch_size, " of ",
               samples, " samples");
 }
@@ -99,7 +99,7 @@ inline void require_same_metrics(const training_state& begun,
       {"glia", text(GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.', GLIA_VERSION_PATCH)},
       {"build", running_build()},
       {"parameters", parameters},
-      {"loss", job.loss.description()},
+      {"loss", job.loss.description},
       {"slots", text(job.optimizer.state_count)},
       {"optimizer", counters.optimizer},
       {"learning rate", text(job.optimizer.learning_rate(0))},

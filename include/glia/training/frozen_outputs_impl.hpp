@@ -38,10 +38,12 @@ namespace glia::detail {
 
 /// Computes the outputs of the model's frozen layers for all samples. Calls `told` before the first
 /// batch and after each batch. Stops and returns `std::nullopt` if `told` returns false.
-GLIA_INLINE std::optional<row_store> run_frozen_layers(
-    const model_core& net, const description_ref& described, const dataset_view& data,
-    const std::string& name, const frozen_output_options& options,
-    function_ref<bool(const frozen_pass&)> told, rank_group* ranks = nullptr) {
+GLIA_INLINE std::optional<row_store> run_frozen_layers(const model_core& net,
+                                                       const dataset_view& data,
+                                                       const std::string& name,
+                                                       const frozen_output_options& options,
+                                                       function_ref<bool(const frozen_pass&)> told,
+                                                       rank_group* ranks = nullptr) {
   require<value_error>(options.batch_size > 0,
                        "fit: expected a batch size of at least 1 for the frozen layers");
   const std::size_t size = net.frontier()->output.size();
@@ -63,8 +65,7 @@ GLIA_INLINE std::optional<row_store> run_frozen_layers(
       first_to_host(net.device(), y, std::span<float>(rows));
       return keep(ranks == nullptr ? rows : gather_all(*ranks, rows));
     };
-    for_each_output(net, described, model_part::frozen, data, options.batch_size, keep_batch,
-                    ranks);
+    for_each_output(net, model_part::frozen, data, options.batch_size, keep_batch, ranks);
     if (ranks != nullptr && goes_on && pass.samples_done < data.size()) {
       (void)keep(gather_all(*ranks, std::vector<float>()));  // other ranks have one more batch
     }
@@ -72,9 +73,8 @@ GLIA_INLINE std::optional<row_store> run_frozen_layers(
   return goes_on ? std::optional(std::move(values)) : std::nullopt;
 }
 
-GLIA_INLINE std::optional<row_store> frozen_rows(const model_core& net,
-                                                 const description_ref& described,
-                                                 const dataset_view& data, const std::string& what,
+GLIA_INLINE std::optional<row_store> frozen_rows(const model_core& net, const dataset_view& data,
+                                                 const std::string& what,
                                                  const frozen_output_options& options,
                                                  std::ostream* out) {
   require<value_error>(net.frontier().has_value(),
@@ -96,9 +96,8 @@ GLIA_INLINE std::optional<row_store> frozen_rows(const model_core& net,
     const auto of_all = gather_values(*options.ranks, interrupt.interrupted() ? 1 : 0);
     return std::find(of_all.begin(), of_all.end(), 1) == of_all.end();
   };
-  return together(options.ranks, [&] {
-    return run_frozen_layers(net, described, data, what, options, told, options.ranks);
-  });
+  return together(options.ranks,
+                  [&] { return run_frozen_layers(net, data, what, options, told, options.ranks); });
 }
 
 }  // namespace glia::detail

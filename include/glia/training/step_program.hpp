@@ -78,7 +78,7 @@ void update_parameters(const glia::device& device, std::vector<tensor> gradients
 class score_program {
  public:
   score_program(const glia::device& device, const tensor_spec& outputs, const tensor_spec& targets,
-                const loss_ref& loss, const scoring& scores);
+                const any_loss& loss, const scoring& scores);
 
   /// `present` is the mask of ignored samples, or empty if no sample is ignored; see step_inputs.
   void run(tensor outputs, tensor targets, tensor present, std::span<tensor> sums) const;

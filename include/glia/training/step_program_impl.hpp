@@ -56,9 +56,9 @@ GLIA_INLINE std::vector<tensor> take_gradients(tape& on, step_inputs in, paramet
   const glia::device& device = on.device();
   std::vector<gradient_slot> gradients_at;
   scope s(on, parameters, gradients_at, in.key);
-  const variable y = job.net.run(job.described, s, on.constant(std::move(in.x)));
+  const variable y = job.net.run(s, on.constant(std::move(in.x)));
   detail::set_place(device, "loss", step_phase::forward);
-  const variable losses = job.loss.apply(y, in.t);
+  const variable losses = job.loss(y, in.t);
   detail::set_place(device, "loss", step_phase::backward);
   on.backward(detail::mean_loss(on, losses, in.present, in.each));
   std::vector<tensor> gradients(parameters.size());
@@ -110,14 +110,14 @@ void output_sums(const recorder& to, const step_results& step, const targets& t,
 [[nodiscard]] tensor present_input(const recorder& to, std::size_t rows);
 
 GLIA_INLINE program record_scores(const glia::device& device, const tensor_spec& outputs,
-                                  const tensor_spec& wanted, const loss_ref& loss,
+                                  const tensor_spec& wanted, const any_loss& loss,
                                   const scoring& scores) {
   const recorder rec(device.fused());
   tape at(rec);
   const variable y = at.constant(rec.samples("outputs", outputs));
   const targets t = targets_input(rec, wanted);
   const auto present = scores.counted.all() ? tensor{} : present_input(rec, outputs.shape[0]);
-  output_sums(rec, {y.value(), loss.apply(y, t).value()}, t, scores, present);
+  output_sums(rec, {y.value(), loss(y, t).value()}, t, scores, present);
   graph g = rec.recorded();
   prune(g);
   return program(std::move(g), device);
@@ -196,7 +196,7 @@ GLIA_INLINE program record_step(const glia::device& device, const step_shapes& s
 }  // namespace detail
 
 GLIA_INLINE score_program::score_program(const glia::device& device, const tensor_spec& outputs,
-                                         const tensor_spec& targets, const loss_ref& loss,
+                                         const tensor_spec& targets, const any_loss& loss,
                                          const scoring& scores)
     : program_(detail::record_scores(device, outputs, targets, loss, scores)) {}
 

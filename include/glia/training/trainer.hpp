@@ -9,9 +9,9 @@
 #include "glia/core/living_ref.hpp"
 #include "glia/data/dataset_view.hpp"
 #include "glia/distributed/distribution.hpp"
-#include "glia/losses/targets.hpp"
+#include "glia/losses/any_loss.hpp"
 #include "glia/models/model.hpp"
-#include "glia/optimizers/optimizer.hpp"
+#include "glia/optimizers/any_optimizer.hpp"
 #include "glia/training/evaluate.hpp"
 #include "glia/training/fit_options.hpp"
 #include "glia/training/history.hpp"
@@ -36,7 +36,6 @@ namespace detail {
 template <class Model>
 concept a_model = requires(const Model& net) {
   net.core();
-  net.described();
 };
 
 /// A model, with a loss and an optimizer that a trainer can use with it.
@@ -96,11 +95,11 @@ class trainer<Model, Loss, Optimizer> {
  public:
   trainer(Model& net, Loss loss, Optimizer update_rule, trainer_options options = {})
       : net_(net, net.token(), "trainer: the model"),
-        loss_(std::move(loss)),
+        loss_(std::move(loss), net.plan().outputs),
         optimizer_(std::move(update_rule)),
         options_(std::move(options)),
         step_(job(), make_step_runner(options_.distribution), options_.distribution.ranks),
-        state_(net.core(), optimizer_ref(optimizer_), options_.seed) {}
+        state_(net.core(), optimizer_, options_.seed) {}
   trainer(Model&& net, Loss loss, Optimizer update_rule, trainer_options options = {})
       : trainer(net, std::move(loss), std::move(update_rule), std::move(options)) {
     static_assert(std::is_void_v<Model>,
@@ -151,8 +150,7 @@ class trainer<Model, Loss, Optimizer> {
 
  private:
   [[nodiscard]] training_job job() {
-    return {net_->core(), net_->described(), loss_ref(loss_, net_->plan().outputs),
-            optimizer_ref(optimizer_), options_.gradient_transforms};
+    return {net_->core(), loss_, optimizer_, options_.gradient_transforms};
   }
   [[nodiscard]] history run(const dataset_view& train, const dataset_view* validation,
                             const fit_options& options) {
@@ -163,8 +161,8 @@ class trainer<Model, Loss, Optimizer> {
   }
 
   living_ref<Model> net_;
-  Loss loss_;
-  Optimizer optimizer_;
+  any_loss loss_;
+  any_optimizer optimizer_;
   trainer_options options_;
   training_step step_;
   device_state state_;

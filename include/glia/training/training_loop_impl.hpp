@@ -182,7 +182,7 @@ GLIA_INLINE void training_loop::run_behind_frozen_layers(const dataset_view& tra
       return data;
     }
     outputs = detail::run_frozen_layers(
-        job_.net, job_.described, data, name, options,
+        job_.net, data, name, options,
         [&](const glia::frozen_pass& pass) {
           tell(glia::event::frozen_pass, &pass);
           return !stopped();
@@ -231,7 +231,7 @@ GLIA_INLINE void training_loop::run_epochs(const dataset_view& train,
           "layer that computes the number"));
     }
     if (!stopped() && validation != nullptr) {
-      record.validation = detail::evaluate(job_.net, job_.described, *validation, job_.loss,
+      record.validation = detail::evaluate(job_.net, *validation, job_.loss,
                                            {.metrics = results_.metrics, .ranks = ranks()});
     }
     if (stopped() && counters().position == 0) {
