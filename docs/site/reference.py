@@ -250,7 +250,7 @@ KINDS = [
 
 
 # Parts of glia that programs do not name.
-PLUMBING = {"glia::loss_ref", "glia::image_bytes", "glia::progress_bar"}
+PLUMBING = {"glia::any_loss", "glia::any_optimizer", "glia::image_bytes", "glia::progress_bar"}
 
 
 def required(known):

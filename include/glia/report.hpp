@@ -31,7 +31,7 @@
 #include "glia/report/report_table.hpp"
 #include "glia/report/training_section.hpp"
 #include "glia/training/evaluate.hpp"
-#include "glia/training/trainer_core.hpp"
+#include "glia/training/fit_options.hpp"
 
 namespace glia {
 

@@ -1,5 +1,5 @@
 #include <glia/glia.hpp>
-#include <glia/training/feed.hpp>
+#include <glia/training/dataset_batches.hpp>
 
 #include "catch.hpp"
 #include "helpers.hpp"

@@ -31,6 +31,30 @@ auto with_losses(glia::history& h, const std::vector<double>& losses) {
   }
 }
 
+/// A training whose learning rate callbacks scale.
+struct scaled_training final : glia::training {
+  scaled_training(const glia::model_plan& model, const glia::shape& sample, const glia::history& h)
+      : glia::training(model, sample, h) {}
+
+  [[nodiscard]] double loss() const override { return 0; }
+  [[nodiscard]] glia::training_state state() const override { return {}; }
+  void restore(const glia::training_state& /*saved*/) const override {}
+  [[nodiscard]] std::vector<glia::named_tensor> parameters() const override { return {}; }
+  void set_parameters(std::span<const glia::named_tensor> /*values*/) const override {}
+  void scale_learning_rate(double factor) const override { scale *= factor; }
+  [[nodiscard]] std::string trace_not_finite(
+      const glia::training_state& /*earlier*/) const override {
+    return {};
+  }
+  [[nodiscard]] glia::training_memory memory() const override { return {}; }
+  void record_timeline(glia::timeline* /*times*/) const override {}
+  void add_note(const std::string& /*line*/) const override {}
+  [[nodiscard]] std::vector<glia::named_tensor>& callback_state() const override { return kept; }
+
+  mutable double scale = 1;
+  mutable std::vector<glia::named_tensor> kept;
+};
+
 /// What the rate is multiplied by after each epoch of these losses.
 std::vector<double> scales(const glia::reduce_lr_on_plateau& how, const std::vector<double>& losses,
                            double rate = 0.1) {
@@ -38,30 +62,13 @@ std::vector<double> scales(const glia::reduce_lr_on_plateau& how, const std::vec
   glia::history h;
   const glia::model_plan plan;
   const glia::shape sample;
-  double now = 1;
-  std::vector<glia::named_tensor> kept;
-  const auto scale = [&](double factor) { now *= factor; };
-  const auto none = [] { return 0.0; };
-  const auto state = [] { return glia::training_state{}; };
-  const auto restore = [](const glia::training_state&) {};
-  const auto parameters = [] { return std::vector<glia::named_tensor>{}; };
-  const auto set = [](std::span<const glia::named_tensor>) {};
-  const auto trace = [](const glia::training_state&) { return std::string(); };
-  const auto used = [] { return glia::training_memory{}; };
-  const auto watch = [](glia::timeline*) {};
-  const auto note = [](const std::string&) {};
-  const auto memory = [&]() -> std::vector<glia::named_tensor>& { return kept; };
-  const glia::training_access access{none,  state, restore, parameters, set,   scale,
-                                     trace, used,  watch,   note,       memory};
+  scaled_training t(plan, sample, h);
+  t.event = event::epoch_end;
   for (const double loss : losses) {
     with_losses(h, {loss});
-    h.epochs.back().learning_rate = rate * now;
-    how({.event = event::epoch_end,
-         .plan = plan,
-         .sample_shape = sample,
-         .history = h,
-         .access = access});
-    result.push_back(now);
+    h.epochs.back().learning_rate = rate * t.scale;
+    how(t);
+    result.push_back(t.scale);
   }
   return result;
 }

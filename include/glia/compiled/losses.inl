@@ -1,7 +1,7 @@
 // glia's losses and optimizers.
 
 #define GLIA_LOSS(loss)                                                                  \
-  GLIA_TEMPLATE variable loss_ref::apply_as<loss>(const void*, variable, const targets&, \
+  GLIA_TEMPLATE variable any_loss::apply_as<loss>(const void*, variable, const targets&, \
                                                   const std::vector<row_part>&);
 GLIA_LOSS(softmax_cross_entropy)
 GLIA_LOSS(sigmoid_cross_entropy)
@@ -12,9 +12,9 @@ GLIA_LOSS(hinge)
 #undef GLIA_LOSS
 
 #define GLIA_OPTIMIZER(rule)                                                                      \
-  GLIA_TEMPLATE optimizer_ref::numbers_room optimizer_ref::numbers_as<rule>(const void*,          \
+  GLIA_TEMPLATE any_optimizer::step_numbers any_optimizer::numbers_as<rule>(const void*,          \
                                                                             std::size_t, double); \
-  GLIA_TEMPLATE void optimizer_ref::apply_as<rule>(const void*, const device&, tensor&, tensor,   \
+  GLIA_TEMPLATE void any_optimizer::apply_as<rule>(const void*, const device&, tensor&, tensor,   \
                                                    std::vector<tensor>&, const tensor&);
 GLIA_OPTIMIZER(sgd)
 GLIA_OPTIMIZER(adam)

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <concepts>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "glia/core/described.hpp"
 #include "glia/core/error.hpp"
-#include "glia/core/function_ref.hpp"
 #include "glia/core/output_kind.hpp"
 #include "glia/core/row_part.hpp"
 #include "glia/distributed/pieces.hpp"
@@ -60,7 +57,7 @@ struct counted_targets {
 /// model's outputs and the targets.
 ///
 /// Any callable of this form is a loss; write your own with `glia::ops`. Static members can declare
-/// properties of the loss; see `loss_ref`.
+/// properties of the loss; see `any_loss`.
 template <class L>
 concept plain_loss = requires(const L& l, variable y, const targets& t) {
   { l(y, t) } -> std::same_as<variable>;
@@ -81,125 +78,6 @@ concept loss_of_parts = requires(const L& l, variable y, const targets& t,
 /// A loss that a trainer accepts.
 template <class L>
 concept loss_function = plain_loss<L> || loss_of_parts<L>;
-
-/// A reference to a loss of any type, with the properties that its static members declare. It is
-/// used in code that is compiled once for all types of losses. The loss must live as long as the
-/// reference.
-struct loss_ref {
-  /// Makes a reference to a loss for a model with the named outputs `outputs`. Both the loss and
-  /// `outputs` must live as long as the reference. Throws `value_error` if the loss does not fit
-  /// the outputs.
-  template <class Loss>
-  explicit loss_ref(const Loss& loss, const std::vector<row_part>& outputs)
-      : description(&loss, &described_by<Loss>),
-        apply_(&apply_as<Loss>),
-        loss_(&loss),
-        outputs_(&outputs) {
-    if constexpr (loss_of_parts<Loss>) {
-      target_parts = loss.target_parts(outputs);
-      if constexpr (requires { loss.for_each_loss([](const auto&, const auto&) {}); }) {
-        loss.for_each_loss([&](const std::string& output, const auto& own) {
-          compared_parts.push_back(compared(part_called(output, target_parts, "loss"), own));
-        });
-      } else {
-        for (const row_part& part : target_parts) {
-          compared_parts.push_back(compared(part, loss));
-        }
-      }
-    }
-    if constexpr (requires { Loss::applied_activation; }) {
-      applied_activation = Loss::applied_activation;
-    }
-    if constexpr (requires { Loss::is_regression; }) {
-      is_regression = Loss::is_regression;
-    }
-    if constexpr (requires { Loss::accepts_target(0.0F); }) {
-      accepts_target = &Loss::accepts_target;
-      target_range = Loss::target_range;
-    }
-  }
-
-  /// Returns the loss of each sample (N). Throws `shape_error` if the loss has another shape.
-  [[nodiscard]] variable apply(variable y, const targets& t) const {
-    return apply_(loss_, std::move(y), t, *outputs_);
-  }
-  function_ref<std::string()> description;  ///< Returns the description of the loss.
-  /// Parts of a row of targets for a loss over several outputs; empty for other losses.
-  std::vector<row_part> target_parts;
-  /// A part of the targets that a loss uses, and the properties of that loss.
-  struct compared_part {
-    row_part part;
-    function_ref<std::string()> description;
-    output_kind applied_activation = output_kind::other;
-    bool (*accepts_target)(float) = nullptr;
-    std::string_view target_range = {};
-  };
-  std::vector<compared_part> compared_parts;  ///< The parts of the targets that losses use.
-  /// Activation that the loss applies to the outputs itself. The model must end without this
-  /// activation, so that its outputs are logits. `Loss::applied_activation` declares it.
-  output_kind applied_activation = output_kind::other;
-  /// Whether the loss is for regression, in which outputs should approach the target values.
-  /// `Loss::is_regression` declares it.
-  bool is_regression = false;
-  /// Returns whether the loss compares outputs and targets element by element, so that both need
-  /// the same shape.
-  [[nodiscard]] bool compares() const {
-    return is_regression || applied_activation != output_kind::other || accepts_target != nullptr;
-  }
-  /// Returns whether a target value is valid; null if all values are valid. `Loss::accepts_target`
-  /// declares it.
-  bool (*accepts_target)(float) = nullptr;
-  /// The valid target values, for error messages. `Loss::target_range` declares it.
-  std::string_view target_range;
-
- private:
-  template <class Loss>
-  static variable apply_as(const void* self, variable y, const targets& t,
-                           const std::vector<row_part>& outputs);
-  template <class Loss>
-  static std::string described_by([[maybe_unused]] const void* self) {
-    if constexpr (described<Loss>) {
-      return static_cast<const Loss*>(self)->description();
-    } else {
-      return "the loss";
-    }
-  }
-
-  template <class Loss>
-  static compared_part compared(const row_part& part, const Loss& loss) {
-    compared_part result{part, {&loss, &described_by<Loss>}};
-    if constexpr (requires { Loss::applied_activation; }) {
-      result.applied_activation = Loss::applied_activation;
-    }
-    if constexpr (requires { Loss::accepts_target(0.0F); }) {
-      result.accepts_target = &Loss::accepts_target;
-      result.target_range = Loss::target_range;
-    }
-    return result;
-  }
-
-  variable (*apply_)(const void*, variable, const targets&, const std::vector<row_part>&);
-  const void* loss_;
-  const std::vector<row_part>* outputs_;
-};
-
-template <class Loss>
-variable loss_ref::apply_as(const void* self, variable y, const targets& t,
-                            [[maybe_unused]] const std::vector<row_part>& outputs) {
-  const shape expected{y.shape().rank() == 0 ? 1 : y.shape()[0]};
-  const Loss& loss = *static_cast<const Loss*>(self);
-  variable each = [&] {
-    if constexpr (loss_of_parts<Loss>) {
-      return loss(std::move(y), t, outputs);
-    } else {
-      return loss(std::move(y), t);
-    }
-  }();
-  require<shape_error>(each.shape() == expected, described_by<Loss>(self),
-                       ": expected one number for each sample, shape ", expected, ", got shape ",
-                       each.shape(), "; ops::mean_per_sample computes the mean of each sample");
-  return each;
-}
 
 namespace detail {
 

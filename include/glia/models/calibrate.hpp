@@ -81,7 +81,7 @@ class calibration {
 
   /// Finds all products and the ranges of their factors.
   [[nodiscard]] std::vector<quantized_product> look_at_products() {
-    const recorder recorded = net_->core().recorded(net_->described(), model_part::whole, rows_);
+    const recorder recorded = net_->core().recorded(model_part::whole, rows_);
     graph g = recorded.recorded();
     prune(g);
     passes::fold_scaling(g, fixed_values(g, {0}));

@@ -50,7 +50,9 @@ class model {
         const model_options& options = {})
       : description_(std::move(description)),
         core_(plan_model(description_, sample, device.fused()), sample, device, options,
-              described()) {}
+              [description = description_](scope& s, variable x) {
+                return s.run_model(description, std::move(x));
+              }) {}
 
   /// Makes a model from a description that knows the shape of its samples, because it begins with
   /// `inputs`.
@@ -129,7 +131,7 @@ class model {
   [[nodiscard]] variable forward(variable x, std::vector<gradient_slot>& slots, run_mode mode,
                                  const step_key& random) {
     scope s(x.owner(), parameters(), slots, mode, random);
-    return core().run({this, &run}, s, std::move(x));
+    return core().run(s, std::move(x));
   }
 
   /// Runs the model on x (N, ...sample) in inference mode, and records nothing for a backward pass.
@@ -139,12 +141,12 @@ class model {
                          "model: infer expected a constant, got a variable with a gradient; for "
                          "gradients of the inputs, call forward with run_mode::inference");
     tape& owner = x.owner();
-    return owner.constant(core().infer(described(), model_part::whole, std::move(x).value()));
+    return owner.constant(core().infer(model_part::whole, std::move(x).value()));
   }
 
   /// Runs the description in a scope, for example to record it.
   [[nodiscard]] variable describe(scope& s, variable x) const {
-    return core().run({this, &run}, s, std::move(x));
+    return core().run(s, std::move(x));
   }
 
   /// The shape of the frozen layers' output for one sample, if the model begins with frozen layers
@@ -170,7 +172,7 @@ class model {
     const shape given(x.shape().begin(), x.shape().end());
     const shape out = core().require_inputs(given);
     xt::xarray<T> y(typename xt::xarray<T>::shape_type(out.begin(), out.end()));
-    core().template predict<T>(described(), {x.data(), x.size()}, {y.data(), y.size()},
+    core().template predict<T>({x.data(), x.size()}, {y.data(), y.size()},
                                batch_size_for(options.batch_size, sample_shape()));
     return y;
   }
@@ -178,23 +180,23 @@ class model {
   /// Makes a fast copy of the model, in its current state, for predictions with one batch size. Any
   /// number of threads can use it. Throws `value_error` if the batch size is 0.
   [[nodiscard]] prepared prepare(const prepare_options& options = {}) const {
-    return core().prepare(described(), options.batch_size);
+    return core().prepare(options.batch_size);
   }
 
   /// Makes a fast copy of the model that computes matrix products and convolutions with 8-bit
   /// integers; see `calibrate`. Throws `value_error` if the quantization belongs to another model.
   [[nodiscard]] prepared prepare(const quantization& how,
                                  const prepare_options& options = {}) const {
-    return core().prepare(described(), options.batch_size, how);
+    return core().prepare(options.batch_size, how);
   }
 
   /// Computes the outputs of one batch, with the inputs and outputs in plain memory, without extra
   /// copies. Throws `shape_error` if the sizes of the buffers do not fit.
   void predict_batch(std::span<const float> inputs, std::span<float> outputs) const {
-    core().predict_batch(described(), inputs, outputs);
+    core().predict_batch(inputs, outputs);
   }
   void predict_batch(std::span<const double> inputs, std::span<double> outputs) const {
-    core().predict_batch(described(), inputs, outputs);
+    core().predict_batch(inputs, outputs);
   }
 
   /// The part of the model that does not depend on the type of its description. Code that uses only
@@ -207,8 +209,6 @@ class model {
     core_.require_parameters();
     return core_;
   }
-  /// A reference to the description, independent of its type.
-  [[nodiscard]] description_ref described() const { return {this, &run}; }
 
  private:
   template <class T>
@@ -218,11 +218,6 @@ class model {
                        shape(values.shape().begin(), values.shape().end()));
     const model_access::training alone(access());
     p.value = device().from_host(std::span<const T>(values.data(), values.size()), p.spec.shape);
-  }
-
-  /// Runs the description of a model.
-  [[nodiscard]] static variable run(const void* self, scope& s, variable x) {
-    return s.run_model(static_cast<const model*>(self)->description_, std::move(x));
   }
 
   Description description_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "glia/core/function_ref.hpp"
 #include "glia/graph/passes.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/models/inference.hpp"
@@ -44,8 +44,8 @@ struct model_options {
 /// changes), or the trainable rest.
 enum class model_part : std::uint8_t { whole, frozen, trained };
 
-/// A reference to a description of any type, as a function of a scope and a variable.
-using description_ref = function_ref<variable(scope&, variable)>;
+/// A copy of a description of any type, as a function that runs it in a scope.
+using forward_pass = std::function<variable(scope&, variable)>;
 
 /// The end of a model's frozen prefix. Its output for a sample is the same in every step.
 struct frozen_end {
@@ -84,7 +84,7 @@ inline void require_rows(const shape& outputs, std::size_t samples) {
 class model_core {
  public:
   model_core(model_plan plan, const shape& sample, glia::device device,
-             const model_options& options, const description_ref& described);
+             const model_options& options, forward_pass forward);
 
   /// Copies a model. If another thread trains it, the copy has the state between two steps.
   model_core(const model_core& other) : model_core(other, model_access::reading(other.access_)) {}
@@ -131,20 +131,19 @@ class model_core {
 
   /// Runs the description. Checks the shape of the batch first. Checks at the end that the
   /// description has used all parameters.
-  [[nodiscard]] variable run(const description_ref& described, scope& s, variable x) const;
+  [[nodiscard]] variable run(scope& s, variable x) const;
 
   /// Records a part of the model for batches of `rows` samples. The inputs of the graph are the
   /// samples and the parameters. Its output is the output of the part.
-  [[nodiscard]] recorder recorded(const description_ref& described, model_part which,
-                                  std::size_t rows) const;
+  [[nodiscard]] recorder recorded(model_part which, std::size_t rows) const;
   /// Returns the number of rows for the last, shorter batch, which has `samples` samples. On
   /// devices that compile a graph for each batch size, the batch is padded to `batch` rows. It is
   /// not padded if the samples of a batch affect each other's outputs.
-  [[nodiscard]] std::size_t rows_for(const description_ref& described, model_part which,
-                                     std::size_t samples, std::size_t batch) const;
+  [[nodiscard]] std::size_t rows_for(model_part which, std::size_t samples,
+                                     std::size_t batch) const;
 
   /// Computes the outputs for a batch. Any number of threads can call this at the same time.
-  [[nodiscard]] tensor infer(const description_ref& described, model_part which, tensor x) const;
+  [[nodiscard]] tensor infer(model_part which, tensor x) const;
 
   /// Throws `data_error` if a layer such as `embedding` needs integers and the samples contain
   /// other numbers.
@@ -158,38 +157,35 @@ class model_core {
 
   /// Computes outputs from inputs, both in buffers on the host, for `batch_size` samples at a time.
   template <class T>
-  void predict(const description_ref& described, std::span<const T> inputs, std::span<T> outputs,
-               std::size_t batch_size) const;
+  void predict(std::span<const T> inputs, std::span<T> outputs, std::size_t batch_size) const;
   /// Computes outputs from inputs, both in buffers on the host, for all samples in one batch.
   template <class T>
-  void predict_batch(const description_ref& described, std::span<const T> inputs,
-                     std::span<T> outputs) const;
+  void predict_batch(std::span<const T> inputs, std::span<T> outputs) const;
 
-  [[nodiscard]] prepared prepare(const description_ref& described, std::size_t batch) const;
-  [[nodiscard]] prepared prepare(const description_ref& described, std::size_t batch,
-                                 const quantization& how) const;
+  [[nodiscard]] prepared prepare(std::size_t batch) const;
+  [[nodiscard]] prepared prepare(std::size_t batch, const quantization& how) const;
 
  private:
   model_core(const model_core& other, const model_access::reading&)
       : sample_(other.sample_),
         device_(other.device_),
         depth_first_(other.depth_first_),
+        forward_(other.forward_),
         plan_(other.plan_),
         frontier_(other.frontier_),
         parameters_(other.parameters_),
         identity_(other.identity_) {}
 
-  [[nodiscard]] std::shared_ptr<const inference> inference_for(const description_ref& described,
-                                                               model_part which,
+  [[nodiscard]] std::shared_ptr<const inference> inference_for(model_part which,
                                                                const shape& batch) const;
-  [[nodiscard]] recorder record(const description_ref& described, run_mode mode,
-                                std::size_t rows) const;
-  void find_frontier(const description_ref& described);
-  void cut(graph& g, const description_ref& described, std::size_t rows) const;
+  [[nodiscard]] recorder record(run_mode mode, std::size_t rows) const;
+  void find_frontier();
+  void cut(graph& g, std::size_t rows) const;
 
   shape sample_;
   glia::device device_;
   bool depth_first_;
+  forward_pass forward_;
   model_plan plan_;
   std::optional<frozen_end> frontier_;
   parameter_list parameters_;
@@ -198,10 +194,10 @@ class model_core {
   std::array<inference_cache, 3> inference_;  // one for each model_part
 };
 
-inline variable model_core::run(const description_ref& described, scope& s, variable x) const {
+inline variable model_core::run(scope& s, variable x) const {
   require_batch(x.shape(), model_part::whole);
   const std::size_t rows = x.shape()[0];
-  variable y = described(s, std::move(x));
+  variable y = forward_(s, std::move(x));
   s.expect_all_asked();
   detail::require_rows(y.shape(), rows);
   return y;

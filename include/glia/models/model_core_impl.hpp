@@ -16,16 +16,17 @@
 namespace glia {
 
 GLIA_INLINE model_core::model_core(model_plan plan, const shape& sample, glia::device device,
-                                   const model_options& options, const description_ref& described)
+                                   const model_options& options, forward_pass forward)
     : sample_(sample),
       device_(std::move(device)),
       depth_first_(options.depth_first),
+      forward_(std::move(forward)),
       plan_(std::move(plan)),
       parameters_(make_parameters(plan_.parameters, device_, options.seed)) {
   detail::require_rows(plan_.output, 1);
   if (std::any_of(plan_.layers.begin(), plan_.layers.end(),
                   [](const layer_summary& layer) { return layer.frozen; })) {
-    find_frontier(described);
+    find_frontier();
   }
 }
 
@@ -71,10 +72,9 @@ void model_core::require_integers(std::span<const T> samples, model_part which) 
   }
 }
 
-GLIA_INLINE tensor model_core::infer(const description_ref& described, model_part which,
-                                     tensor x) const {
+GLIA_INLINE tensor model_core::infer(model_part which, tensor x) const {
   const model_access::reading unchanged(access_);
-  const auto ready = inference_for(described, which, x.shape());
+  const auto ready = inference_for(which, x.shape());
   return (*ready)(std::move(x));
 }
 
@@ -86,78 +86,73 @@ GLIA_INLINE shape model_core::require_inputs(const shape& given) const {
 }
 
 template <class T>
-void model_core::predict(const description_ref& described, std::span<const T> inputs,
-                         std::span<T> outputs, std::size_t batch_size) const {
+void model_core::predict(std::span<const T> inputs, std::span<T> outputs,
+                         std::size_t batch_size) const {
   const std::size_t in = sample_.size();
   const std::size_t out = output_shape().size();
   const std::size_t most = std::min(batch_size, inputs.size() / in);
   while (!inputs.empty()) {
     const std::size_t count = std::min(most, inputs.size() / in);
-    if (rows_for(described, model_part::whole, count, most) > count) {
+    if (rows_for(model_part::whole, count, most) > count) {
       // Uses the graph of the full batches, with padding after the samples.
       std::vector<T> filled(most * in);
       std::copy(inputs.begin(), inputs.end(), filled.begin());
       std::vector<T> given(most * out);
-      predict_batch(described, std::span<const T>(filled), std::span<T>(given));
+      predict_batch(std::span<const T>(filled), std::span<T>(given));
       std::copy_n(given.begin(), outputs.size(), outputs.begin());
       return;
     }
-    predict_batch(described, inputs.first(count * in), outputs.first(count * out));
+    predict_batch(inputs.first(count * in), outputs.first(count * out));
     inputs = inputs.subspan(count * in);
     outputs = outputs.subspan(count * out);
   }
 }
 
-GLIA_INLINE std::size_t model_core::rows_for(const description_ref& described, model_part which,
-                                             std::size_t samples, std::size_t batch) const {
+GLIA_INLINE std::size_t model_core::rows_for(model_part which, std::size_t samples,
+                                             std::size_t batch) const {
   const bool padded = device_.compiles_whole_graphs() && samples < batch &&
-                      !passes::mixes_samples(recorded(described, which, batch).recorded());
+                      !passes::mixes_samples(recorded(which, batch).recorded());
   return padded ? batch : samples;
 }
 
 template <class T>
-void model_core::predict_batch(const description_ref& described, std::span<const T> inputs,
-                               std::span<T> outputs) const {
+void model_core::predict_batch(std::span<const T> inputs, std::span<T> outputs) const {
   require_integers(inputs, model_part::whole);
   tensor x = device_.samples_from_host(inputs, batch_of(inputs.size() / sample_.size(), sample_));
-  device_.to_host(infer(described, model_part::whole, std::move(x)), outputs);
+  device_.to_host(infer(model_part::whole, std::move(x)), outputs);
 }
 
-GLIA_INLINE prepared model_core::prepare(const description_ref& described,
-                                         std::size_t batch) const {
+GLIA_INLINE prepared model_core::prepare(std::size_t batch) const {
   require<value_error>(batch > 0, "prepare: expected a batch of at least one sample");
   const model_access::reading unchanged(access_);
   const shape inputs = batch_of(batch, sample_);
-  return {inference_for(described, model_part::whole, inputs), inputs,
-          batch_of(batch, output_shape()), plan_.integers};
+  return {inference_for(model_part::whole, inputs), inputs, batch_of(batch, output_shape()),
+          plan_.integers};
 }
 
-GLIA_INLINE prepared model_core::prepare(const description_ref& described, std::size_t batch,
-                                         const quantization& how) const {
+GLIA_INLINE prepared model_core::prepare(std::size_t batch, const quantization& how) const {
   require<value_error>(batch > 0, "prepare: expected a batch of at least one sample");
   const model_access::reading unchanged(access_);
   const auto quantize = [&](graph& g) { passes::quantize_products(g, fixed_values(g, {0}), how); };
   const function_ref<void(graph&)> quantized(quantize);
-  const auto programs = inference_programs::make(recorded(described, model_part::whole, batch),
-                                                 device_, batch, depth_first_, &quantized);
+  const auto programs = inference_programs::make(recorded(model_part::whole, batch), device_, batch,
+                                                 depth_first_, &quantized);
   return {std::make_shared<const inference>(programs, parameters_), batch_of(batch, sample_),
           batch_of(batch, output_shape()), plan_.integers};
 }
 
-GLIA_INLINE std::shared_ptr<const inference> model_core::inference_for(
-    const description_ref& described, model_part which, const shape& batch) const {
+GLIA_INLINE std::shared_ptr<const inference> model_core::inference_for(model_part which,
+                                                                       const shape& batch) const {
   require_batch(batch, which);
   const auto make = [&] {
-    return inference_programs::make(recorded(described, which, batch[0]), device_, batch[0],
-                                    depth_first_);
+    return inference_programs::make(recorded(which, batch[0]), device_, batch[0], depth_first_);
   };
   return inference_[static_cast<std::size_t>(which)].get(batch[0], parameters_, make);
 }
 
-GLIA_INLINE recorder model_core::recorded(const description_ref& described, model_part which,
-                                          std::size_t rows) const {
+GLIA_INLINE recorder model_core::recorded(model_part which, std::size_t rows) const {
   const bool frozen = which == model_part::frozen;
-  recorder result = record(described, frozen ? run_mode::training : run_mode::inference, rows);
+  recorder result = record(frozen ? run_mode::training : run_mode::inference, rows);
   graph& g = result.recorded();
   if (frozen) {
     const value_id last = frontier_->value_in(g);
@@ -168,7 +163,7 @@ GLIA_INLINE recorder model_core::recorded(const description_ref& described, mode
     prune(g);
     std::erase_if(g.inputs(), [](const graph_input& input) { return input.name == "key"; });
   } else if (which == model_part::trained) {
-    cut(g, described, rows);
+    cut(g, rows);
   }
   return result;
 }
@@ -176,8 +171,7 @@ GLIA_INLINE recorder model_core::recorded(const description_ref& described, mode
 /// Records a pass of the description over `rows` samples. The inputs of the graph are the samples
 /// and the parameters. For training, the key of the step is one more input, and the graph computes
 /// new values for some parameters.
-GLIA_INLINE recorder model_core::record(const description_ref& described, run_mode mode,
-                                        std::size_t rows) const {
+GLIA_INLINE recorder model_core::record(run_mode mode, std::size_t rows) const {
   recorder result(device_.fused());
   tape at(result);
   variable x = at.constant(result.samples("inputs", real_of(batch_of(rows, sample_))));
@@ -186,19 +180,19 @@ GLIA_INLINE recorder model_core::record(const description_ref& described, run_mo
   if (mode == run_mode::training) {
     const parameter_list before = parameters;
     scope s(at, parameters, slots, result.input("key", {{step_key::words}, element::index}));
-    result.output("outputs", run(described, s, std::move(x)).value());
+    result.output("outputs", run(s, std::move(x)).value());
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       result.next(before[i].value, parameters[i].value);
     }
   } else {
     scope s(at, std::as_const(parameters), slots);
-    result.output("outputs", run(described, s, std::move(x)).value());
+    result.output("outputs", run(s, std::move(x)).value());
   }
   return result;
 }
 
-GLIA_INLINE void model_core::find_frontier(const description_ref& described) {
-  const recorder recorded = record(described, run_mode::training, 2);
+GLIA_INLINE void model_core::find_frontier() {
+  const recorder recorded = record(run_mode::training, 2);
   const graph& g = recorded.recorded();
   std::vector<std::size_t> varying{1 + parameters_.size()};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -216,9 +210,8 @@ GLIA_INLINE void model_core::find_frontier(const description_ref& described) {
 }
 
 /// Removes the frozen layers from a graph that was recorded for inference.
-GLIA_INLINE void model_core::cut(graph& g, const description_ref& described,
-                                 std::size_t rows) const {
-  const recorder in_training = record(described, run_mode::training, rows);
+GLIA_INLINE void model_core::cut(graph& g, std::size_t rows) const {
+  const recorder in_training = record(run_mode::training, rows);
   const graph& other = in_training.recorded();
   const auto last = passes::counterpart(other, g).of(frontier_->value_in(other));
   require<value_error>(last && passes::begin_at(g, 0, *last),

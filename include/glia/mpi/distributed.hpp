@@ -4,7 +4,7 @@
 
 #include "glia/mpi/communicator.hpp"
 #include "glia/training/evaluate_core.hpp"
-#include "glia/training/trainer_core.hpp"
+#include "glia/training/trainer.hpp"
 
 namespace glia {
 

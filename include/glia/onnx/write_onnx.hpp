@@ -40,11 +40,10 @@ struct onnx_options {
 namespace glia::onnx {
 
 /// Converts the inference graph of a model, with its weights, to an ONNX message.
-[[nodiscard]] ::onnx::ModelProto message_of(const model_core& net, const description_ref& described,
-                                            const onnx_options& options);
+[[nodiscard]] ::onnx::ModelProto message_of(const model_core& net, const onnx_options& options);
 template <class Model>
 [[nodiscard]] ::onnx::ModelProto message_of(const Model& net, const onnx_options& options) {
-  return message_of(net.core(), net.described(), options);
+  return message_of(net.core(), options);
 }
 
 }  // namespace glia::onnx

@@ -51,11 +51,8 @@ inline void quantize(graph& g, const quantization& how) {
 
 }  // namespace detail
 
-GLIA_INLINE ::onnx::ModelProto message_of(const model_core& net, const description_ref& described,
-                                          const onnx_options& options) {
-  const auto recorded = [&](std::size_t rows) {
-    return net.recorded(described, model_part::whole, rows);
-  };
+GLIA_INLINE ::onnx::ModelProto message_of(const model_core& net, const onnx_options& options) {
+  const auto recorded = [&](std::size_t rows) { return net.recorded(model_part::whole, rows); };
   recorder first = recorded(2);
   recorder second = recorded(3);
   if (!options.quantization.products.empty()) {

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "glia/core/function_ref.hpp"
 #include "glia/core/named_tensor.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/graph/timeline.hpp"
@@ -70,29 +69,16 @@ struct training_memory {
   std::size_t batch_tiles = 0;  ///< Bytes of working memory of batch tiles in a step.
 };
 
-/// The functions that the members of `training` call. Their types do not depend on the device.
-struct training_access {
-  function_ref<double()> loss;
-  function_ref<training_state()> state;
-  function_ref<void(const training_state&)> restore;
-  function_ref<std::vector<named_tensor>()> parameters;
-  function_ref<void(std::span<const named_tensor>)> set_parameters;
-  function_ref<void(double)> scale_learning_rate;
-  function_ref<std::string(const training_state&)> trace_not_finite;
-  function_ref<training_memory()> memory;
-  function_ref<void(timeline*)> record_timeline;
-  function_ref<void(const std::string&)> add_note;
-  function_ref<std::vector<named_tensor>&()> callback_state;
-};
-
 /// The training as a callback sees it at an event. It is valid only during the call of the
 /// callback.
 struct training {
-  glia::event event;
+  training(const training&) = delete;
+  training& operator=(const training&) = delete;
+
+  glia::event event = glia::event::train_begin;
   const model_plan& plan;        ///< Plan of the model.
   const shape& sample_shape;     ///< Shape of the model's inputs, without the batch axis.
   const glia::history& history;  ///< Results of the epochs that have ended.
-  const training_access& access;
   std::size_t rank = 0;  ///< Rank of this process, from 0, if several processes train together.
   std::size_t rank_count = 1;  ///< Number of processes that train together.
   bool resume = false;         ///< Whether `fit` was called with `.resume = true`.
@@ -106,46 +92,47 @@ struct training {
   const glia::frozen_pass* frozen_pass = nullptr;
 
   /// The mean loss of the epoch so far. May wait for the device.
-  [[nodiscard]] double loss() const { return access.loss(); }
+  [[nodiscard]] virtual double loss() const = 0;
 
   /// A copy of everything that is needed to resume the training.
-  [[nodiscard]] training_state state() const { return access.state(); }
+  [[nodiscard]] virtual training_state state() const = 0;
   /// Continues from a saved state. Throws `value_error`, and changes nothing, if the event is not
   /// `event::train_begin`, or if the state belongs to another model, optimizer or backend.
-  void restore(const training_state& saved) const { access.restore(saved); }
+  virtual void restore(const training_state& saved) const = 0;
 
   /// Copies of the model's parameters.
-  [[nodiscard]] std::vector<named_tensor> parameters() const { return access.parameters(); }
+  [[nodiscard]] virtual std::vector<named_tensor> parameters() const = 0;
   /// Replaces all parameters. Throws `value_error`, and changes nothing, if a name or a shape
   /// differs from the result of `parameters()`.
-  void set_parameters(std::span<const named_tensor> values) const { access.set_parameters(values); }
+  virtual void set_parameters(std::span<const named_tensor> values) const = 0;
 
   /// Multiplies the learning rate by a factor, from the next step on. Throws `value_error` if the
   /// factor is not positive and finite, or if the optimizer has no learning rate.
-  void scale_learning_rate(double factor) const { access.scale_learning_rate(factor); }
+  virtual void scale_learning_rate(double factor) const = 0;
 
   /// Repeats the steps since the state `earlier`, and describes the first step and kernel whose
   /// result is not finite. `earlier` must be a state of this epoch or of the epoch before. The
   /// model is left in the state before that step, and the callback must then stop the training. If
   /// several ranks train together, all of them have to call this function at the same event.
-  [[nodiscard]] std::string trace_not_finite(const training_state& earlier) const {
-    return access.trace_not_finite(earlier);
-  }
+  [[nodiscard]] virtual std::string trace_not_finite(const training_state& earlier) const = 0;
 
-  [[nodiscard]] training_memory memory() const { return access.memory(); }
+  [[nodiscard]] virtual training_memory memory() const = 0;
 
   /// Records the duration of each kernel of the following steps in `times`, which must outlive
   /// them. A null pointer ends the recording.
-  void record_timeline(timeline* times) const { access.record_timeline(times); }
+  virtual void record_timeline(timeline* times) const = 0;
 
   /// Adds a line to history::notes, which fit_options::progress prints.
-  void add_note(const std::string& line) const { access.add_note(line); }
+  virtual void add_note(const std::string& line) const = 0;
 
   /// Tensors that callbacks store. They are saved and restored with the state of the training. Each
   /// name begins with the name of the callback.
-  [[nodiscard]] std::vector<named_tensor>& callback_state() const {
-    return access.callback_state();
-  }
+  [[nodiscard]] virtual std::vector<named_tensor>& callback_state() const = 0;
+
+ protected:
+  training(const model_plan& model, const shape& sample, const glia::history& results)
+      : plan(model), sample_shape(sample), history(results) {}
+  ~training() = default;
 };
 
 /// A function that is called at the events of a training: anything that can be called with a

@@ -21,8 +21,7 @@ namespace glia {
 template <layer Description, loss_function Loss>
 [[nodiscard]] scores evaluate(const model<Description>& net, const dataset_view& data,
                               const Loss& loss, const evaluate_options& options = {}) {
-  return detail::evaluate(net.core(), net.described(), data, loss_ref(loss, net.plan().outputs),
-                          options);
+  return detail::evaluate(net.core(), data, any_loss(loss, net.plan().outputs), options);
 }
 
 /// Reports at compile time that arrays are not a data set.
@@ -42,7 +41,7 @@ template <layer Description>
                                         const predict_options& options = {}) {
   const shape all = detail::outputs_for(net.core(), data);
   xt::xarray<float> outputs(xt::xarray<float>::shape_type(all.begin(), all.end()));
-  detail::predict(net.core(), net.described(), data, options.batch_size,
+  detail::predict(net.core(), data, options.batch_size,
                   std::span<float>(outputs.data(), outputs.size()));
   return outputs;
 }

@@ -7,7 +7,7 @@
 
 #include "glia/data/dataset_view.hpp"
 #include "glia/distributed/rank_group.hpp"
-#include "glia/losses/targets.hpp"
+#include "glia/losses/any_loss.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/training/metrics.hpp"
 #include "glia/training/scores.hpp"
@@ -30,8 +30,7 @@ struct evaluate_options {
 namespace detail {
 
 /// Computes the mean loss and the metrics of a model over a data set.
-[[nodiscard]] scores evaluate(const model_core& net, const description_ref& described,
-                              const dataset_view& data, const loss_ref& loss,
+[[nodiscard]] scores evaluate(const model_core& net, const dataset_view& data, const any_loss& loss,
                               const evaluate_options& options);
 
 /// The shape of a model's outputs for all samples of a data set. Throws `shape_error`,
@@ -39,8 +38,8 @@ namespace detail {
 [[nodiscard]] shape outputs_for(const model_core& net, const dataset_view& data);
 
 /// Computes a model's outputs for all samples of a data set.
-void predict(const model_core& net, const description_ref& described, const dataset_view& data,
-             std::size_t batch_size, std::span<float> outputs);
+void predict(const model_core& net, const dataset_view& data, std::size_t batch_size,
+             std::span<float> outputs);
 
 }  // namespace detail
 

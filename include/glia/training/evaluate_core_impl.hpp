@@ -8,17 +8,17 @@
 
 #include "glia/core/inline.hpp"
 #include "glia/training/agreement.hpp"
+#include "glia/training/batch_checks.hpp"
+#include "glia/training/dataset_batches.hpp"
 #include "glia/training/evaluate_core.hpp"
 #include "glia/training/evaluation_program.hpp"
-#include "glia/training/feed.hpp"
 #include "glia/training/shared_scores.hpp"
 #include "glia/training/step_program.hpp"
 
 namespace glia::detail {
 
-GLIA_INLINE scores evaluate_here(const model_core& net, const description_ref& described,
-                                 const dataset_view& data, const loss_ref& loss,
-                                 const evaluate_options& options) {
+GLIA_INLINE scores evaluate_here(const model_core& net, const dataset_view& data,
+                                 const any_loss& loss, const evaluate_options& options) {
   require_fitting("evaluate", data, net);
   require_logits(net.plan(), loss);
   const std::vector<metric> metrics = metrics_of_rows(
@@ -43,10 +43,10 @@ GLIA_INLINE scores evaluate_here(const model_core& net, const description_ref& d
       net.require_integers(std::span<const float>(b.inputs), which);
       const std::size_t rows = std::min(batch_size, data.size());
       const std::optional<batch> filled =
-          b.size < rows ? std::optional(filled_up(b, rows)) : std::nullopt;
+          b.size < rows ? std::optional(padded(b, rows)) : std::nullopt;
       const auto record_for = [&](const batch& like) {
         if (recorded_for != like.size) {
-          recorded.emplace(net, described, which, like.size, target_spec(like), loss, sums.how());
+          recorded.emplace(net, which, like.size, target_spec(like), loss, sums.how());
           recorded_for = like.size;
         }
       };
@@ -63,7 +63,7 @@ GLIA_INLINE scores evaluate_here(const model_core& net, const description_ref& d
   } else {
     std::optional<score_program> recorded;
     for_each_output(
-        net, described, which, data, batch_size,
+        net, which, data, batch_size,
         [&](const batch& b, const tensor& y) {
           require_batch(b);
           const targets t = targets_of(net.device(), b, net.output_shape());
@@ -85,11 +85,9 @@ GLIA_INLINE scores evaluate_here(const model_core& net, const description_ref& d
   return sums.means();
 }
 
-GLIA_INLINE scores evaluate(const model_core& net, const description_ref& described,
-                            const dataset_view& data, const loss_ref& loss,
+GLIA_INLINE scores evaluate(const model_core& net, const dataset_view& data, const any_loss& loss,
                             const evaluate_options& options) {
-  return together(options.ranks,
-                  [&] { return evaluate_here(net, described, data, loss, options); });
+  return together(options.ranks, [&] { return evaluate_here(net, data, loss, options); });
 }
 
 GLIA_INLINE shape outputs_for(const model_core& net, const dataset_view& data) {
@@ -97,12 +95,10 @@ GLIA_INLINE shape outputs_for(const model_core& net, const dataset_view& data) {
   return batch_of(data.size(), net.output_shape());
 }
 
-GLIA_INLINE void predict(const model_core& net, const description_ref& described,
-                         const dataset_view& data, std::size_t batch_size,
+GLIA_INLINE void predict(const model_core& net, const dataset_view& data, std::size_t batch_size,
                          std::span<float> outputs) {
   const model_part which = part_for(data);
-  for_each_output(net, described, which, data,
-                  batch_size_for(batch_size, net.sample_shape_of(which)),
+  for_each_output(net, which, data, batch_size_for(batch_size, net.sample_shape_of(which)),
                   [&](const batch& b, const tensor& y) {
                     const std::size_t count = b.size * net.output_shape().size();
                     first_to_host(net.device(), y, outputs.first(count));

@@ -7,7 +7,7 @@
 
 #include "glia/graph/improve.hpp"
 #include "glia/models/model_core.hpp"
-#include "glia/training/feed.hpp"
+#include "glia/training/batch_tensors.hpp"
 #include "glia/training/step_program_impl.hpp"
 
 namespace glia {
@@ -18,11 +18,10 @@ namespace glia {
 /// for `step_program`.
 class evaluation_program {
  public:
-  evaluation_program(const model_core& net, const description_ref& described, model_part which,
-                     std::size_t rows, const tensor_spec& targets, const loss_ref& loss,
-                     const scoring& scores)
-      : program_(record(net, net.recorded(described, which, rows), rows, targets, loss, scores,
-                        mixes_samples_)),
+  evaluation_program(const model_core& net, model_part which, std::size_t rows,
+                     const tensor_spec& targets, const any_loss& loss, const scoring& scores)
+      : program_(
+            record(net, net.recorded(which, rows), rows, targets, loss, scores, mixes_samples_)),
         counted_(scores.counted) {}
 
   /// Whether a sample affects the outputs for other samples.
@@ -50,7 +49,7 @@ class evaluation_program {
 
  private:
   [[nodiscard]] static program record(const model_core& net, const recorder& rec, std::size_t rows,
-                                      const tensor_spec& wanted, const loss_ref& loss,
+                                      const tensor_spec& wanted, const any_loss& loss,
                                       const scoring& scores, bool& mixes) {
     const auto y = rec.value(rec.recorded().outputs().front().value);
     recorder to = rec;
@@ -59,7 +58,7 @@ class evaluation_program {
     const targets t = detail::targets_input(rec, wanted);
     const auto present = detail::present_input(rec, rows);
     rec.set_place("loss");
-    const auto losses = loss.apply(at.constant(y), t).value();
+    const auto losses = loss(at.constant(y), t).value();
     mixes = passes::mixes_samples(rec.recorded());  // before the metrics, which may mix samples
     rec.set_place("metrics");
     detail::output_sums(rec, {y, losses}, t, scores, present);

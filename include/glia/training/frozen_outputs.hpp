@@ -67,9 +67,10 @@ namespace detail {
 
 /// Computes the outputs of a model's frozen layers for all samples of a data set. Returns
 /// `std::nullopt` if Ctrl-C interrupts the computation.
-[[nodiscard]] std::optional<row_store> frozen_rows(
-    const model_core& net, const description_ref& described, const dataset_view& data,
-    const std::string& what, const frozen_output_options& options, std::ostream* out);
+[[nodiscard]] std::optional<row_store> frozen_rows(const model_core& net, const dataset_view& data,
+                                                   const std::string& what,
+                                                   const frozen_output_options& options,
+                                                   std::ostream* out);
 
 }  // namespace detail
 
@@ -83,8 +84,7 @@ template <class Model, supervised_dataset D>
 [[nodiscard]] std::optional<frozen_outputs<D>> compute_frozen_outputs(
     const Model& net, const D& data, const std::string& what,
     const frozen_output_options& options = {}, std::ostream* out = &std::cout) {
-  std::optional<row_store> rows =
-      detail::frozen_rows(net.core(), net.described(), data, what, options, out);
+  std::optional<row_store> rows = detail::frozen_rows(net.core(), data, what, options, out);
   if (!rows) {
     return std::nullopt;
   }

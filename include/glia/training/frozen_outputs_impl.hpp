@@ -11,8 +11,9 @@
 #include "glia/core/function_ref.hpp"
 #include "glia/core/inline.hpp"
 #include "glia/training/agreement.hpp"
+#include "glia/training/batch_checks.hpp"
 #include "glia/training/callback.hpp"
-#include "glia/training/feed.hpp"
+#include "glia/training/dataset_batches.hpp"
 #include "glia/training/frozen_outputs.hpp"
 #include "glia/training/interrupt.hpp"
 #include "glia/training/progress.hpp"
@@ -20,12 +21,29 @@
 
 namespace glia::detail {
 
+/// Whether `fit` trains on cached outputs of the frozen layers for a data set.
+[[nodiscard]] inline bool is_cached(const dataset_view& data,
+                                    const frozen_output_options& options) {
+  return data.behind_frozen_layers() || (options.cache && !data.varies());
+}
+
+/// Describes for history::frozen_layers how often `fit` runs the frozen layers.
+[[nodiscard]] inline const char* frozen_layers_text(const dataset_view& data,
+                                                    const frozen_output_options& options) {
+  return is_cached(data, options) ? "the outputs of the frozen layers were computed once and cached"
+         : !options.cache ? "the frozen layers run in every step, because the options say so"
+                          : "the frozen layers run in every step, because the training samples "
+                            "change from epoch to epoch (they are augmented)";
+}
+
 /// Computes the outputs of the model's frozen layers for all samples. Calls `told` before the first
 /// batch and after each batch. Stops and returns `std::nullopt` if `told` returns false.
-GLIA_INLINE std::optional<row_store> run_frozen_layers(
-    const model_core& net, const description_ref& described, const dataset_view& data,
-    const std::string& name, const frozen_output_options& options,
-    function_ref<bool(const frozen_pass&)> told, rank_group* ranks = nullptr) {
+GLIA_INLINE std::optional<row_store> run_frozen_layers(const model_core& net,
+                                                       const dataset_view& data,
+                                                       const std::string& name,
+                                                       const frozen_output_options& options,
+                                                       function_ref<bool(const frozen_pass&)> told,
+                                                       rank_group* ranks = nullptr) {
   require<value_error>(options.batch_size > 0,
                        "fit: expected a batch size of at least 1 for the frozen layers");
   const std::size_t size = net.frontier()->output.size();
@@ -47,8 +65,7 @@ GLIA_INLINE std::optional<row_store> run_frozen_layers(
       first_to_host(net.device(), y, std::span<float>(rows));
       return keep(ranks == nullptr ? rows : gather_all(*ranks, rows));
     };
-    for_each_output(net, described, model_part::frozen, data, options.batch_size, keep_batch,
-                    ranks);
+    for_each_output(net, model_part::frozen, data, options.batch_size, keep_batch, ranks);
     if (ranks != nullptr && goes_on && pass.samples_done < data.size()) {
       (void)keep(gather_all(*ranks, std::vector<float>()));  // other ranks have one more batch
     }
@@ -56,9 +73,8 @@ GLIA_INLINE std::optional<row_store> run_frozen_layers(
   return goes_on ? std::optional(std::move(values)) : std::nullopt;
 }
 
-GLIA_INLINE std::optional<row_store> frozen_rows(const model_core& net,
-                                                 const description_ref& described,
-                                                 const dataset_view& data, const std::string& what,
+GLIA_INLINE std::optional<row_store> frozen_rows(const model_core& net, const dataset_view& data,
+                                                 const std::string& what,
                                                  const frozen_output_options& options,
                                                  std::ostream* out) {
   require<value_error>(net.frontier().has_value(),
@@ -80,9 +96,8 @@ GLIA_INLINE std::optional<row_store> frozen_rows(const model_core& net,
     const auto of_all = gather_values(*options.ranks, interrupt.interrupted() ? 1 : 0);
     return std::find(of_all.begin(), of_all.end(), 1) == of_all.end();
   };
-  return together(options.ranks, [&] {
-    return run_frozen_layers(net, described, data, what, options, told, options.ranks);
-  });
+  return together(options.ranks,
+                  [&] { return run_frozen_layers(net, data, what, options, told, options.ranks); });
 }
 
 }  // namespace glia::detail

@@ -57,11 +57,11 @@ struct sum_layout {
 class gradient_program {
  public:
   gradient_program(const glia::device& device, const step_shapes& shapes,
-                   const parameter_list& parameters, const step_rule& rule,
+                   const parameter_list& parameters, const training_job& job,
                    const std::optional<scoring>& scores, const std::optional<frozen_end>& frontier,
                    rank_group* joined)
       : program_(
-            record(device, shapes, parameters, rule, scores, frontier, joined, layout_, mixes_)) {}
+            record(device, shapes, parameters, job, scores, frontier, joined, layout_, mixes_)) {}
 
   [[nodiscard]] const sum_layout& layout() const { return layout_; }
   [[nodiscard]] bool mixes_samples() const { return mixes_; }
@@ -69,7 +69,7 @@ class gradient_program {
 
  private:
   [[nodiscard]] static program record(const glia::device& device, const step_shapes& shapes,
-                                      const parameter_list& parameters, const step_rule& rule,
+                                      const parameter_list& parameters, const training_job& job,
                                       const std::optional<scoring>& scores,
                                       const std::optional<frozen_end>& frontier, rank_group* joined,
                                       sum_layout& layout, bool& mixes) {
@@ -89,7 +89,7 @@ class gradient_program {
     parameter_list traced = as_inputs(rec, parameters);
     const parameter_list before = traced;
     step_results results;
-    const auto gradients = take_gradients(at, in, traced, rule, results);
+    const auto gradients = take_gradients(at, in, traced, job, results);
     if (device.compiles_whole_graphs()) {
       mixes = passes::mixes_samples(rec.recorded());  // before the metrics, which may mix samples
     }
@@ -126,32 +126,32 @@ class gradient_program {
 class update_program {
  public:
   update_program(const glia::device& device, const sum_layout& layout,
-                 const parameter_list& parameters, const slot_lists& slots, const step_rule& rule)
-      : program_(record(device, layout, parameters, slots, rule)) {}
+                 const parameter_list& parameters, const slot_lists& slots, const training_job& job)
+      : program_(record(device, layout, parameters, slots, job)) {}
 
   void run(tensor numbers, std::span<tensor> gradients, parameter_list& parameters,
-           slot_lists& slots, std::vector<tensor*>& room, timeline* times) const {
-    room.assign({&numbers});
+           slot_lists& slots, std::vector<tensor*>& argument_buffer, timeline* times) const {
+    argument_buffer.assign({&numbers});
     for (tensor& one : gradients) {
-      room.push_back(&one);
+      argument_buffer.push_back(&one);
     }
     for (parameter& p : parameters) {
-      room.push_back(&p.value);
+      argument_buffer.push_back(&p.value);
     }
     for (std::vector<tensor>& own : slots) {
       for (tensor& slot : own) {
-        room.push_back(&slot);
+        argument_buffer.push_back(&slot);
       }
     }
-    program_.run(room, {}, {}, nullptr, times);
+    program_.run(argument_buffer, {}, {}, nullptr, times);
   }
 
  private:
   [[nodiscard]] static program record(const glia::device& device, const sum_layout& layout,
                                       const parameter_list& parameters, const slot_lists& slots,
-                                      const step_rule& rule) {
+                                      const training_job& job) {
     const recorder rec(device.fused());
-    const auto numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}));
+    const auto numbers = rec.input("numbers", real_of({job.optimizer.numbers_per_step}));
     std::vector<tensor> gradients(parameters.size());
     for (const sum_layout::segment& one : layout.segments) {
       if (one.gradient) {
@@ -163,7 +163,7 @@ class update_program {
     slot_lists kept = detail::slot_inputs(rec, parameters, slots);
     const parameter_list before = traced;
     const slot_lists kept_before = kept;
-    update_parameters(rec, std::move(gradients), traced, kept, rule, numbers);
+    update_parameters(rec, std::move(gradients), traced, kept, job, numbers);
     detail::set_next(rec, before, traced, kept_before, kept);
     graph g = rec.recorded();
     prune(g);

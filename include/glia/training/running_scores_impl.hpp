@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "glia/core/inline.hpp"
-#include "glia/training/feed.hpp"
+#include "glia/training/batch_tensors.hpp"
 #include "glia/training/running_scores.hpp"
 
 namespace glia {

@@ -12,6 +12,7 @@
 #include "glia/core/checksum.hpp"
 #include "glia/data/dataset_view.hpp"
 #include "glia/distributed/messages.hpp"
+#include "glia/training/batch_tensors.hpp"
 #include "glia/training/running_scores.hpp"
 
 namespace glia {

@@ -10,11 +10,8 @@
 #include "glia/backends/recorder.hpp"
 #include "glia/layers/parameters.hpp"
 #include "glia/layers/scope.hpp"
-#include "glia/losses/targets.hpp"
-#include "glia/models/model_core.hpp"
-#include "glia/optimizers/gradient_transforms.hpp"
-#include "glia/optimizers/optimizer.hpp"
 #include "glia/training/running_scores.hpp"
+#include "glia/training/training_job.hpp"
 
 namespace glia {
 
@@ -28,15 +25,6 @@ struct step_shapes {
   bool depth_first = true;  ///< Whether the step uses batch tiles.
   bool counted = false;     ///< Whether there is a mask of ignored samples.
   friend bool operator==(const step_shapes&, const step_shapes&) = default;
-};
-
-/// The functions of a training step: forward pass, loss, optimizer and gradient
-/// transforms. It only refers to them.
-struct step_rule {
-  description_ref forward;
-  const loss_ref& loss;
-  const optimizer_ref& optimizer;
-  const std::vector<gradient_transform>& gradients;
 };
 
 /// Whether a step runs fused kernels, for speed (`fast`), or one kernel for each op, so that each
@@ -71,26 +59,26 @@ struct step_results {
 /// has an empty tensor. Layers can change parameters that are not trained, such as running
 /// statistics.
 [[nodiscard]] std::vector<tensor> take_gradients(tape& on, step_inputs in,
-                                                 parameter_list& parameters, const step_rule& rule,
-                                                 step_results& results);
+                                                 parameter_list& parameters,
+                                                 const training_job& job, step_results& results);
 
 /// Updates parameters and optimizer state with the gradients.
 void update_parameters(const glia::device& device, std::vector<tensor> gradients,
-                       parameter_list& parameters, slot_lists& slots, const step_rule& rule,
+                       parameter_list& parameters, slot_lists& slots, const training_job& job,
                        const tensor& numbers);
 
 /// Takes one training step: forward pass, backward pass, update. Its result depends only on the
 /// batch, the random key, the optimizer's numbers, the parameters and the optimizer's state. The
 /// step replaces the parameters and the optimizer's state.
 [[nodiscard]] step_results take_step(tape& on, step_inputs in, parameter_list& parameters,
-                                     slot_lists& slots, const step_rule& rule);
+                                     slot_lists& slots, const training_job& job);
 
 /// A graph that computes the loss and the metrics of given outputs, for batches of one shape. Its
 /// inputs are the outputs and the targets. Its results are the same sums as for `step_program`.
 class score_program {
  public:
   score_program(const glia::device& device, const tensor_spec& outputs, const tensor_spec& targets,
-                const loss_ref& loss, const scoring& scores);
+                const any_loss& loss, const scoring& scores);
 
   /// `present` is the mask of ignored samples, or empty if no sample is ignored; see step_inputs.
   void run(tensor outputs, tensor targets, tensor present, std::span<tensor> sums) const;
@@ -109,14 +97,14 @@ class step_program {
   /// If `frontier` is not empty, the step begins there: its samples are outputs of the model's
   /// frozen layers.
   step_program(const glia::device& device, const step_shapes& shapes,
-               const parameter_list& parameters, const slot_lists& slots, const step_rule& rule,
+               const parameter_list& parameters, const slot_lists& slots, const training_job& job,
                const std::optional<scoring>& scores, const std::optional<frozen_end>& frontier,
                step_kind kind = step_kind::fast);
 
   /// Takes the step and computes the sums. Records the time of each kernel in `times` if it is not
   /// null. Calls `probe`, if it is not null, with the results of each kernel.
   void run(step_inputs in, parameter_list& parameters, slot_lists& slots,
-           std::vector<tensor*>& room, std::span<tensor> sums, timeline* times = nullptr,
+           std::vector<tensor*>& argument_buffer, std::span<tensor> sums, timeline* times = nullptr,
            const probe_function* probe = nullptr) const;
   /// Whether a sample affects the outputs for other samples. Known only on devices that
   /// compile whole graphs.

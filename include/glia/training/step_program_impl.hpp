@@ -52,13 +52,13 @@ GLIA_INLINE void set_place(const glia::device& device, std::string_view name, st
 }  // namespace detail
 
 GLIA_INLINE std::vector<tensor> take_gradients(tape& on, step_inputs in, parameter_list& parameters,
-                                               const step_rule& rule, step_results& results) {
+                                               const training_job& job, step_results& results) {
   const glia::device& device = on.device();
   std::vector<gradient_slot> gradients_at;
   scope s(on, parameters, gradients_at, in.key);
-  const variable y = rule.forward(s, on.constant(std::move(in.x)));
+  const variable y = job.net.run(s, on.constant(std::move(in.x)));
   detail::set_place(device, "loss", step_phase::forward);
-  const variable losses = rule.loss.apply(y, in.t);
+  const variable losses = job.loss(y, in.t);
   detail::set_place(device, "loss", step_phase::backward);
   on.backward(detail::mean_loss(on, losses, in.present, in.each));
   std::vector<tensor> gradients(parameters.size());
@@ -74,25 +74,25 @@ GLIA_INLINE std::vector<tensor> take_gradients(tape& on, step_inputs in, paramet
 
 GLIA_INLINE void update_parameters(const glia::device& device, std::vector<tensor> gradients,
                                    parameter_list& parameters, slot_lists& slots,
-                                   const step_rule& rule, const tensor& numbers) {
+                                   const training_job& job, const tensor& numbers) {
   detail::set_place(device, "", step_phase::update);
-  transform_gradients(rule.gradients, device, gradients);
+  transform_gradients(job.gradient_transforms, device, gradients);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients[i]) {
       const std::string_view name = parameters[i].spec.name;
       detail::set_place(device, name.substr(0, name.rfind('.')), step_phase::update);
-      rule.optimizer.apply(device, parameters[i].value, std::move(gradients[i]), slots[i], numbers);
+      job.optimizer.apply(device, parameters[i].value, std::move(gradients[i]), slots[i], numbers);
     }
   }
   detail::set_place(device, "metrics", step_phase::forward);
 }
 
 GLIA_INLINE step_results take_step(tape& on, step_inputs in, parameter_list& parameters,
-                                   slot_lists& slots, const step_rule& rule) {
+                                   slot_lists& slots, const training_job& job) {
   const tensor numbers = in.numbers;
   step_results results;
-  std::vector<tensor> gradients = take_gradients(on, std::move(in), parameters, rule, results);
-  update_parameters(on.device(), std::move(gradients), parameters, slots, rule, numbers);
+  std::vector<tensor> gradients = take_gradients(on, std::move(in), parameters, job, results);
+  update_parameters(on.device(), std::move(gradients), parameters, slots, job, numbers);
   return results;
 }
 
@@ -110,14 +110,14 @@ void output_sums(const recorder& to, const step_results& step, const targets& t,
 [[nodiscard]] tensor present_input(const recorder& to, std::size_t rows);
 
 GLIA_INLINE program record_scores(const glia::device& device, const tensor_spec& outputs,
-                                  const tensor_spec& wanted, const loss_ref& loss,
+                                  const tensor_spec& wanted, const any_loss& loss,
                                   const scoring& scores) {
   const recorder rec(device.fused());
   tape at(rec);
   const variable y = at.constant(rec.samples("outputs", outputs));
   const targets t = targets_input(rec, wanted);
   const auto present = scores.counted.all() ? tensor{} : present_input(rec, outputs.shape[0]);
-  output_sums(rec, {y.value(), loss.apply(y, t).value()}, t, scores, present);
+  output_sums(rec, {y.value(), loss(y, t).value()}, t, scores, present);
   graph g = rec.recorded();
   prune(g);
   return program(std::move(g), device);
@@ -167,13 +167,13 @@ GLIA_INLINE program finish_step(graph g, const glia::device& device, const step_
 /// sample affects the results for other samples.
 GLIA_INLINE program record_step(const glia::device& device, const step_shapes& shapes,
                                 const parameter_list& parameters, const slot_lists& slots,
-                                const step_rule& rule, const std::optional<scoring>& scores,
+                                const training_job& job, const std::optional<scoring>& scores,
                                 const std::optional<frozen_end>& frontier, step_kind kind,
                                 bool& mixes) {
   const recorder rec(device.fused());
   tape at(rec);
   step_inputs in = batch_inputs(rec, shapes);
-  in.numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}));
+  in.numbers = rec.input("numbers", real_of({job.optimizer.numbers_per_step}));
   if (device.compiles_whole_graphs() || shapes.counted) {
     in.present = present_input(rec, shapes.inputs[0]);
   }
@@ -182,7 +182,7 @@ GLIA_INLINE program record_step(const glia::device& device, const step_shapes& s
   const parameter_list before = traced;
   const slot_lists kept_before = kept;
 
-  const step_results results = take_step(at, in, traced, kept, rule);
+  const step_results results = take_step(at, in, traced, kept, job);
   if (device.compiles_whole_graphs()) {
     mixes = passes::mixes_samples(rec.recorded());  // before the metrics, which may mix samples
   }
@@ -196,7 +196,7 @@ GLIA_INLINE program record_step(const glia::device& device, const step_shapes& s
 }  // namespace detail
 
 GLIA_INLINE score_program::score_program(const glia::device& device, const tensor_spec& outputs,
-                                         const tensor_spec& targets, const loss_ref& loss,
+                                         const tensor_spec& targets, const any_loss& loss,
                                          const scoring& scores)
     : program_(detail::record_scores(device, outputs, targets, loss, scores)) {}
 
@@ -208,27 +208,28 @@ GLIA_INLINE void score_program::run(tensor outputs, tensor targets, tensor prese
 
 GLIA_INLINE step_program::step_program(const glia::device& device, const step_shapes& shapes,
                                        const parameter_list& parameters, const slot_lists& slots,
-                                       const step_rule& rule, const std::optional<scoring>& scores,
+                                       const training_job& job,
+                                       const std::optional<scoring>& scores,
                                        const std::optional<frozen_end>& frontier, step_kind kind)
-    : program_(detail::record_step(device, shapes, parameters, slots, rule, scores, frontier, kind,
+    : program_(detail::record_step(device, shapes, parameters, slots, job, scores, frontier, kind,
                                    mixes_samples_)) {}
 
 GLIA_INLINE void step_program::run(step_inputs in, parameter_list& parameters, slot_lists& slots,
-                                   std::vector<tensor*>& room, std::span<tensor> sums,
+                                   std::vector<tensor*>& argument_buffer, std::span<tensor> sums,
                                    timeline* times, const probe_function* probe) const {
-  room.assign({&in.x, &in.wanted(), &in.key, &in.numbers});
+  argument_buffer.assign({&in.x, &in.wanted(), &in.key, &in.numbers});
   if (in.present) {
-    room.push_back(&in.present);
+    argument_buffer.push_back(&in.present);
   }
   for (parameter& p : parameters) {
-    room.push_back(&p.value);
+    argument_buffer.push_back(&p.value);
   }
   for (std::vector<tensor>& own : slots) {
     for (tensor& slot : own) {
-      room.push_back(&slot);
+      argument_buffer.push_back(&slot);
     }
   }
-  program_.run(room, sums, {}, probe, times);
+  program_.run(argument_buffer, sums, {}, probe, times);
 }
 
 }  // namespace glia

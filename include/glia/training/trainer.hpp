@@ -1,27 +1,41 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "glia/core/living_ref.hpp"
 #include "glia/data/dataset_view.hpp"
-#include "glia/losses/targets.hpp"
+#include "glia/distributed/distribution.hpp"
+#include "glia/losses/any_loss.hpp"
 #include "glia/models/model.hpp"
-#include "glia/optimizers/optimizer.hpp"
+#include "glia/optimizers/any_optimizer.hpp"
 #include "glia/training/evaluate.hpp"
+#include "glia/training/fit_options.hpp"
 #include "glia/training/history.hpp"
-#include "glia/training/trainer_core.hpp"
+#include "glia/training/make_step_runner.hpp"
+#include "glia/training/training_loop.hpp"
 #include "glia/training/training_state.hpp"
 
 namespace glia {
+
+/// The options of a `trainer`, for all of its calls of `fit`.
+struct trainer_options {
+  std::uint64_t seed = 1;  ///< Seed of shuffling and of random layers such as dropout.
+  /// Functions applied to the gradients before each update, in this order, such as
+  /// {clip_by_global_norm(1.0)}.
+  std::vector<gradient_transform> gradient_transforms = {};
+  /// Ranks that train together; default: this process alone. All ranks must make the same calls.
+  glia::distribution distribution = {};
+};
 
 namespace detail {
 
 template <class Model>
 concept a_model = requires(const Model& net) {
   net.core();
-  net.described();
 };
 
 /// A model, with a loss and an optimizer that a trainer can use with it.
@@ -81,9 +95,11 @@ class trainer<Model, Loss, Optimizer> {
  public:
   trainer(Model& net, Loss loss, Optimizer update_rule, trainer_options options = {})
       : net_(net, net.token(), "trainer: the model"),
-        loss_(std::move(loss)),
+        loss_(std::move(loss), net.plan().outputs),
         optimizer_(std::move(update_rule)),
-        core_(subject(), std::move(options)) {}
+        options_(std::move(options)),
+        step_(job(), make_step_runner(options_.distribution), options_.distribution.ranks),
+        state_(net.core(), optimizer_, options_.seed) {}
   trainer(Model&& net, Loss loss, Optimizer update_rule, trainer_options options = {})
       : trainer(net, std::move(loss), std::move(update_rule), std::move(options)) {
     static_assert(std::is_void_v<Model>,
@@ -92,23 +108,23 @@ class trainer<Model, Loss, Optimizer> {
   }
 
   /// The number of training steps so far.
-  [[nodiscard]] std::size_t step_count() const { return core_.step_count(); }
+  [[nodiscard]] std::size_t step_count() const { return state_.counters().step; }
 
   /// A copy of everything that the next step depends on, except for the model's description, the
   /// loss, the optimizer and the batch: parameters, optimizer state, seed and step number.
-  [[nodiscard]] training_state state() const { return core_.state(net_->core()); }
+  [[nodiscard]] training_state state() const { return state_.read(net_->core()); }
   /// Continues from a saved state. Replaces the model's parameters, too. Throws `value_error`, and
   /// changes nothing, if the state belongs to another model, optimizer or backend.
-  void restore(const training_state& from) { core_.restore(net_->core(), from); }
+  void restore(const training_state& from) { state_.restore(net_->core(), from); }
 
   /// The cost of exchanging gradients in the last step, if several ranks train together.
-  [[nodiscard]] batch_sum_record last_sum() const { return core_.last_sum(); }
+  [[nodiscard]] batch_sum_record last_sum() const { return step_.runner().last_sum(); }
 
   /// Trains on one batch: forward pass, backward pass, update of the parameters. Adds the batch's
   /// loss and metrics to `sums` if it is not null. After the first steps it allocates no memory
   /// from the system.
   void step(const batch& b, running_scores* sums = nullptr) {
-    core_.step(subject(), model_part::whole, b, sums);
+    step_.run(job(), state_, model_part::whole, b, sums);
   }
 
   /// Trains for `options.epochs` epochs, evaluates `validation` after each, and returns the
@@ -125,23 +141,31 @@ class trainer<Model, Loss, Optimizer> {
   /// the loss or the metrics do not fit the model.
   history fit(const dataset_view& train, const dataset_view& validation,
               const fit_options& options = {}) {
-    return core_.fit(subject(), train, &validation, options);
+    return run(train, &validation, options);
   }
   /// Trains without validation data.
   history fit(const dataset_view& train, const fit_options& options = {}) {
-    return core_.fit(subject(), train, nullptr, options);
+    return run(train, nullptr, options);
   }
 
  private:
-  [[nodiscard]] trainer_core::subject subject() {
-    return {net_->core(), net_->described(), loss_ref(loss_, net_->plan().outputs),
-            optimizer_ref(optimizer_)};
+  [[nodiscard]] training_job job() {
+    return {net_->core(), loss_, optimizer_, options_.gradient_transforms};
+  }
+  [[nodiscard]] history run(const dataset_view& train, const dataset_view* validation,
+                            const fit_options& options) {
+    history results;
+    training_loop(job(), state_, step_, options_.distribution, options, results)
+        .run(train, validation);
+    return results;
   }
 
   living_ref<Model> net_;
-  Loss loss_;
-  Optimizer optimizer_;
-  trainer_core core_;
+  any_loss loss_;
+  any_optimizer optimizer_;
+  trainer_options options_;
+  training_step step_;
+  device_state state_;
 };
 
 }  // namespace glia

@@ -1,21 +1,18 @@
 #pragma once
 
+// Checks that a data set or a batch fits a model, a loss and metrics.
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "glia/core/function_ref.hpp"
-#include "glia/data/batch_loader.hpp"
 #include "glia/data/dataset_view.hpp"
-#include "glia/distributed/rank_group.hpp"
-#include "glia/losses/targets.hpp"
+#include "glia/losses/any_loss.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/training/metrics.hpp"
 
@@ -45,14 +42,14 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
 /// Whether targets (...) are class labels, one for each row of outputs (..., K). A row is, for
 /// example, a step of a sequence or a pixel of an image.
 [[nodiscard]] inline bool are_classes_of_rows(const shape& targets, const shape& output,
-                                              const loss_ref& loss) {
+                                              const any_loss& loss) {
   return loss.applied_activation == output_kind::softmax &&
          glia::are_classes_of_rows(batch_of(1, targets), batch_of(1, output));
 }
 
 /// Returns the ranges of a sample's targets that contain class labels. A sample is ignored if all
 /// these labels are -1. `targets` is the shape of a sample's targets; empty for class labels.
-[[nodiscard]] inline counted_targets counted_by(const loss_ref& loss,
+[[nodiscard]] inline counted_targets counted_by(const any_loss& loss,
                                                 const std::optional<shape>& targets,
                                                 const shape& output) {
   counted_targets result;
@@ -70,7 +67,7 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
 }
 /// The same for the targets of a batch. If the targets lack values that the loss needs, no sample
 /// is ignored; the loss then throws an error with a better message.
-[[nodiscard]] inline counted_targets counted_by(const loss_ref& loss, const batch& b,
+[[nodiscard]] inline counted_targets counted_by(const any_loss& loss, const batch& b,
                                                 const shape& output) {
   counted_targets result = counted_by(
       loss, b.is_labeled() ? std::nullopt : std::optional(sample_of(b.target_shape)), output);
@@ -84,7 +81,7 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
 /// Throws `shape_error` if the targets do not have the shape that a loss of the library needs.
 /// User-defined losses check their targets themselves.
 inline void require_target_shape(std::string_view what, const dataset_view& data,
-                                 const shape& output, const loss_ref& loss) {
+                                 const shape& output, const any_loss& loss) {
   const std::optional<shape> targets = data.target_shape();
   const std::vector<row_part>& parts = loss.target_parts;
   if (!parts.empty()) {
@@ -133,139 +130,12 @@ inline void require_fitting(std::string_view what, const dataset_view& data,
   require_fitting(what, data, net.sample_shape_of(part_for(data)));
 }
 
-/// Pads a batch to `rows` rows with copies of its first sample, so that the padding cannot cause
-/// numbers, such as NaN, that no sample causes.
-[[nodiscard]] inline batch filled_up(batch b, std::size_t rows) {
-  const auto fill = [&](auto& values) {
-    const std::size_t each = values.size() / b.size;
-    values.resize(rows * each);
-    for (std::size_t i = b.size; i < rows; ++i) {
-      std::copy_n(values.begin(), each, values.begin() + static_cast<std::ptrdiff_t>(i * each));
-    }
-  };
-  fill(b.inputs);
-  fill(b.labels);
-  fill(b.targets);
-  b.input_shape[0] = rows;
-  if (b.target_shape.rank() > 0) {
-    b.target_shape[0] = rows;
-  }
-  b.size = rows;
-  return b;
-}
-
-/// Returns the indices of this rank's samples, if the ranks take the batches of a data set in turn.
-/// Returns all indices if `ranks` is null.
-[[nodiscard]] inline std::vector<std::uint32_t> samples_in_turn(const rank_group* ranks,
-                                                                std::size_t size,
-                                                                std::size_t batch_size) {
-  std::vector<std::uint32_t> order;
-  const std::size_t step = batch_size * (ranks == nullptr ? 1 : ranks->size());
-  for (std::size_t at = batch_size * (ranks == nullptr ? 0 : ranks->rank()); at < size;
-       at += step) {
-    for (std::size_t i = at; i < std::min(at + batch_size, size); ++i) {
-      order.push_back(static_cast<std::uint32_t>(i));
-    }
-  }
-  return order;
-}
-
-/// Calls use(batch) for the batches of a data set in order, until it returns false. If there are
-/// several ranks, each rank takes only its own batches.
-inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
-                           function_ref<bool(const batch&)> use,
-                           const rank_group* ranks = nullptr) {
-  const std::vector<std::uint32_t> order = samples_in_turn(ranks, data.size(), batch_size);
-  batch_loader loader(data, batch_size);
-  loader.start(order);
-  while (const batch* b = loader.next()) {
-    if (!use(*b)) {
-      return;
-    }
-  }
-}
-
-/// Runs a part of a model on all batches of a data set in order, and calls use(batch, outputs) for
-/// each batch, until `use` returns false. The outputs can have more rows than the batch has
-/// samples; the additional rows at the end are padding.
-inline void for_each_output(const model_core& net, const description_ref& described,
-                            model_part which, const dataset_view& data, std::size_t batch_size,
-                            function_ref<bool(const batch&, const tensor&)> use,
-                            const rank_group* ranks = nullptr) {
-  const auto infer = [&](const batch& b) {
-    net.require_integers(std::span<const float>(b.inputs), which);
-    return net.infer(
-        described, which,
-        net.device().samples_from_host(std::span<const float>(b.inputs), b.input_shape));
-  };
-  const auto use_batch = [&](const batch& b) {
-    const std::size_t rows =
-        net.rows_for(described, which, b.size, std::min(batch_size, data.size()));
-    return use(b, rows > b.size ? infer(filled_up(b, rows)) : infer(b));
-  };
-  for_each_batch(data, batch_size, use_batch, ranks);
-}
-
-/// Returns the mask (N) of a batch: 1 for samples that contribute to the loss and the metrics, 0
-/// for ignored samples and for padding. The first `samples` rows of the batch are samples.
-[[nodiscard]] inline tensor present_rows(const glia::device& device, const counted_targets& counted,
-                                         const batch& b, std::size_t samples) {
-  std::vector<float> present(b.size);
-  for (std::size_t n = 0; n < samples; ++n) {
-    present[n] = counted.counts(b.target_of(n)) ? 1.0F : 0.0F;
-  }
-  return device.samples_from_host(std::span<const float>(present), {b.size});
-}
-/// Returns the number of samples of a batch that are not ignored.
-[[nodiscard]] inline std::size_t count_of(const counted_targets& counted, const batch& b) {
-  std::size_t result = b.size;
-  for (std::size_t n = 0; n < b.size && !counted.all(); ++n) {
-    result -= counted.counts(b.target_of(n)) ? 0 : 1;
-  }
-  return result;
-}
-
-/// Copies the first `to.size()` elements of a tensor to the host.
-inline void first_to_host(const glia::device& device, const tensor& x, std::span<float> to) {
-  if (to.size() == x.shape().size()) {
-    device.to_host(x, to);
-    return;
-  }
-  std::vector<float> all(x.shape().size());
-  device.to_host(x, std::span(all));
-  std::copy_n(all.begin(), to.size(), to.begin());
-}
-
-/// The shape and element type of a batch's targets.
-[[nodiscard]] inline tensor_spec target_spec(const batch& b) {
-  return b.is_labeled() ? tensor_spec{{b.size}, element::index} : real_of(b.target_shape);
-}
-
-/// Copies a batch's targets to the device. Throws `data_error` if the model has no output for a
-/// class label.
-[[nodiscard]] inline targets targets_of(const glia::device& device, const batch& b,
-                                        const shape& output) {
-  if (!b.is_labeled()) {
-    return {{}, device.samples_from_host(std::span<const float>(b.targets), b.target_shape)};
-  }
-  const std::size_t outputs = output.rank() == 0 ? 1 : output.back();
-  const std::size_t classes = std::max<std::size_t>(outputs, 2);
-  for (std::int32_t label : b.labels) {
-    require<data_error>(
-        label >= 0 && static_cast<std::size_t>(label) < classes, "the data contain class ", label,
-        ", but the model has outputs for classes 0 to ", classes - 1,
-        "; end the model with more units, or correct the labels, which count from 0; for "
-        "real-valued targets, use target_arrays");
-  }
-  return {device.samples_from_host(std::span<const std::int32_t>(b.labels), {b.labels.size()}), {}};
-}
-
 /// Throws `value_error` if a model ends in a sigmoid or softmax and the loss also applies a sigmoid
 /// or softmax.
-inline void require_logits(const model_plan& plan, const loss_ref& loss) {
+inline void require_logits(const model_plan& plan, const any_loss& loss) {
   if (loss.applied_activation != output_kind::other) {
     require<value_error>(plan.gives == output_kind::other, plan.giver, ": the model ends in a ",
-                         name_of(plan.gives), ", but ", loss.description(),
+                         name_of(plan.gives), ", but ", loss.description,
                          " takes logits and applies a ", name_of(loss.applied_activation),
                          " itself; end the model without it, as with dense{", plan.output.back(),
                          "}, and get probabilities with glia::", name_of(loss.applied_activation),
@@ -274,7 +144,7 @@ inline void require_logits(const model_plan& plan, const loss_ref& loss) {
 }
 
 /// The threshold above which a single output predicts class 1.
-[[nodiscard]] inline double class_border(const model_plan& plan, const loss_ref& loss) {
+[[nodiscard]] inline double class_border(const model_plan& plan, const any_loss& loss) {
   return loss.is_regression || plan.gives == output_kind::sigmoid ? 0.5 : 0;
 }
 
@@ -309,7 +179,7 @@ void require_distributions(const Loss& loss, std::span<const float> targets, std
     }
     if (!(least >= 0 && std::abs(sum - 1) <= rounding)) {
       throw data_error(text(
-          loss.description(),
+          loss.description,
           ": expected each target to be a probability distribution over the classes, with values "
           "of at least 0 that sum to 1, got a row (",
           targets[first], ", ...) ",
@@ -326,14 +196,14 @@ void require_taken(const Loss& loss, std::span<const float> targets) {
   for (const float value : targets) {
     if (loss.accepts_target != nullptr && !loss.accepts_target(value)) {
       throw data_error(
-          text(loss.description(), ": expected targets ", loss.target_range, ", got ", value));
+          text(loss.description, ": expected targets ", loss.target_range, ", got ", value));
     }
   }
 }
 
 /// Throws `data_error` if a batch contains a target that the loss does not accept for outputs of
 /// this shape.
-inline void require_targets(const loss_ref& loss, const batch& b, const shape& output) {
+inline void require_targets(const any_loss& loss, const batch& b, const shape& output) {
   require_taken(loss, b.targets);
   const shape each = sample_of(b.target_shape);
   const std::vector<row_part>& parts = loss.target_parts;
@@ -397,13 +267,13 @@ inline void require_metrics(const std::vector<metric>& metrics, const measured_o
 }
 /// The same for the outputs of a model and the targets of a data set.
 inline void require_metrics(const std::vector<metric>& metrics, const shape& output,
-                            const dataset_view& data, const loss_ref& loss) {
+                            const dataset_view& data, const any_loss& loss) {
   require_metrics(metrics, {output, data.target_shape(), loss.applied_activation});
 }
 
 /// Throws `data_error` if a metric needs classes and the targets of a batch do not represent
 /// classes. Examples of such targets are the values of a regression.
-inline void require_classes(const loss_ref& loss, const std::vector<metric>& metrics,
+inline void require_classes(const any_loss& loss, const std::vector<metric>& metrics,
                             const batch& b, const shape& output) {
   const auto counting = std::find_if(metrics.begin(), metrics.end(),
                                      [](const metric& m) { return m.counts_classes(); });

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+
+#include "glia/data/dataset.hpp"
+
+namespace glia {
+
+/// Copies the samples [first, first + count) of a batch.
+[[nodiscard]] inline batch samples_of(const batch& b, std::size_t first, std::size_t count) {
+  batch result;
+  const auto copy = [&](const auto& source, auto& destination) {
+    const std::size_t each = source.size() / b.size;
+    const auto begin = source.begin() + static_cast<std::ptrdiff_t>(first * each);
+    destination.assign(begin, begin + static_cast<std::ptrdiff_t>(count * each));
+  };
+  copy(b.inputs, result.inputs);
+  copy(b.labels, result.labels);
+  copy(b.targets, result.targets);
+  result.size = count;
+  result.input_shape = batch_of(count, sample_of(b.input_shape));
+  if (b.target_shape.rank() > 0) {
+    result.target_shape = batch_of(count, sample_of(b.target_shape));
+  }
+  result.first = b.first + first;
+  result.whole = b.whole_size();
+  return result;
+}
+
+}  // namespace glia

@@ -1,0 +1,92 @@
+#pragma once
+
+// A batch as tensors of a device: padding, mask, targets and outputs.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "glia/backends/device.hpp"
+#include "glia/data/dataset.hpp"
+#include "glia/losses/targets.hpp"
+
+namespace glia {
+
+/// Pads a batch to `rows` rows with copies of its first sample, so that the padding cannot cause
+/// numbers, such as NaN, that no sample causes.
+[[nodiscard]] inline batch padded(batch b, std::size_t rows) {
+  const auto fill = [&](auto& values) {
+    const std::size_t each = values.size() / b.size;
+    values.resize(rows * each);
+    for (std::size_t i = b.size; i < rows; ++i) {
+      std::copy_n(values.begin(), each, values.begin() + static_cast<std::ptrdiff_t>(i * each));
+    }
+  };
+  fill(b.inputs);
+  fill(b.labels);
+  fill(b.targets);
+  b.input_shape[0] = rows;
+  if (b.target_shape.rank() > 0) {
+    b.target_shape[0] = rows;
+  }
+  b.size = rows;
+  return b;
+}
+
+/// Returns the mask (N) of a batch: 1 for samples that contribute to the loss and the metrics, 0
+/// for ignored samples and for padding. The first `samples` rows of the batch are samples.
+[[nodiscard]] inline tensor present_rows(const glia::device& device, const counted_targets& counted,
+                                         const batch& b, std::size_t samples) {
+  std::vector<float> present(b.size);
+  for (std::size_t n = 0; n < samples; ++n) {
+    present[n] = counted.counts(b.target_of(n)) ? 1.0F : 0.0F;
+  }
+  return device.samples_from_host(std::span<const float>(present), {b.size});
+}
+/// Returns the number of samples of a batch that are not ignored.
+[[nodiscard]] inline std::size_t count_of(const counted_targets& counted, const batch& b) {
+  std::size_t result = b.size;
+  for (std::size_t n = 0; n < b.size && !counted.all(); ++n) {
+    result -= counted.counts(b.target_of(n)) ? 0 : 1;
+  }
+  return result;
+}
+
+/// Copies the first `to.size()` elements of a tensor to the host.
+inline void first_to_host(const glia::device& device, const tensor& x, std::span<float> to) {
+  if (to.size() == x.shape().size()) {
+    device.to_host(x, to);
+    return;
+  }
+  std::vector<float> all(x.shape().size());
+  device.to_host(x, std::span(all));
+  std::copy_n(all.begin(), to.size(), to.begin());
+}
+
+/// The shape and element type of a batch's targets.
+[[nodiscard]] inline tensor_spec target_spec(const batch& b) {
+  return b.is_labeled() ? tensor_spec{{b.size}, element::index} : real_of(b.target_shape);
+}
+
+/// Copies a batch's targets to the device. Throws `data_error` if the model has no output for a
+/// class label.
+[[nodiscard]] inline targets targets_of(const glia::device& device, const batch& b,
+                                        const shape& output) {
+  if (!b.is_labeled()) {
+    return {{}, device.samples_from_host(std::span<const float>(b.targets), b.target_shape)};
+  }
+  const std::size_t outputs = output.rank() == 0 ? 1 : output.back();
+  const std::size_t classes = std::max<std::size_t>(outputs, 2);
+  for (std::int32_t label : b.labels) {
+    require<data_error>(
+        label >= 0 && static_cast<std::size_t>(label) < classes, "the data contain class ", label,
+        ", but the model has outputs for classes 0 to ", classes - 1,
+        "; end the model with more units, or correct the labels, which count from 0; for "
+        "real-valued targets, use target_arrays");
+  }
+  return {device.samples_from_host(std::span<const std::int32_t>(b.labels), {b.labels.size()}), {}};
+}
+
+}  // namespace glia

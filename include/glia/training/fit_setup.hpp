@@ -1,0 +1,119 @@
+#pragma once
+
+// The settings of a call of fit: a text for checkpoints and for other ranks, and whether an
+// interrupted training can continue with them.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "glia/core/version.hpp"
+#include "glia/data/dataset_view.hpp"
+#include "glia/distributed/running_build.hpp"
+#include "glia/training/agreement.hpp"
+#include "glia/training/fit_options.hpp"
+#include "glia/training/metrics.hpp"
+#include "glia/training/shared_scores.hpp"
+#include "glia/training/training_job.hpp"
+#include "glia/training/training_state.hpp"
+
+namespace glia::detail {
+
+/// Describes the loss, the optimizer and the batches of a call of fit. Checkpoints store this text.
+[[nodiscard]] inline std::string setup_text(const training_job& job, const fit_options& options,
+                                            std::size_t samples) {
+  std::string clipping;
+  for (const gradient_transform& transform : job.gradient_transforms) {
+    clipping += text(transform.what == gradient_transform::kind::clip_by_global_norm
+                         ? "clip_by_global_norm("
+                         : "clip_by_value(",
+                     transform.bound, "), ");
+  }
+  return text(job.loss.description, ", ", clipping, job.optimizer.description, ", ",
+              options.shuffle ? "shuffled " : "", "batches of ", options.batch_size, " of ",
+              samples, " samples");
+}
+
+/// Throws `value_error` unless an incomplete epoch has the same samples and batches as before.
+inline void require_same_epoch(const training_state& begun, const fit_options& options,
+                               std::size_t samples) {
+  const auto described = [](std::uint64_t count, std::uint64_t size, bool shuffled) {
+    return text(count, shuffled ? " shuffled" : "", " samples in batches of ", size);
+  };
+  const std::string was = described(begun.samples, begun.batch_size, begun.shuffled);
+  const std::string is = described(samples, options.batch_size, options.shuffle);
+  require<value_error>(was == is, "fit: the epoch to resume has ", was,
+                       ", but this call of fit has ", is,
+                       "; use the same data and options, or begin the next epoch without resume");
+  require<value_error>(begun.position <= samples &&
+                           (begun.position == samples || begun.position % options.batch_size == 0),
+                       "fit: an epoch of ", was, " cannot be resumed at sample ", begun.position,
+                       "; the training state is damaged");
+}
+
+/// Returns the names of metrics.
+[[nodiscard]] inline std::vector<std::string> names_of(const std::vector<metric>& metrics) {
+  std::vector<std::string> names;
+  for (const metric& m : metrics) {
+    names.push_back(m.name);
+  }
+  return names;
+}
+
+/// Throws `value_error` unless a training continues with the metrics that it had.
+inline void require_same_metrics(const training_state& begun,
+                                 const std::vector<std::string>& metrics) {
+  const auto listed = [](const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) {
+      list += (list.empty() ? "" : ", ") + name;
+    }
+    return names.empty() ? "none" : list;
+  };
+  require<value_error>(begun.metrics == metrics, "fit: the training to resume has the metrics ",
+                       listed(begun.metrics), ", but this call of fit has ", listed(metrics),
+                       "; use the same metrics, or begin a new training without resume");
+}
+
+/// The settings of a call of fit that must be the same on all ranks.
+[[nodiscard]] inline std::vector<rank_setting> settings_of(
+    const training_job& job, const training_state& counters, const fit_options& options,
+    const std::vector<metric>& metrics, const dataset_view& train, const dataset_view* validation,
+    std::size_t ranks) {
+  const auto described = [](const dataset_view* data) {
+    return data == nullptr ? std::string("none")
+                           : text(data->size(), " of ", data->input_shape(), " with ",
+                                  data->target_shape() ? text(*data->target_shape()) : "classes");
+  };
+  std::string parameters;
+  for (const parameter& p : job.net.parameters()) {
+    parameters += text(p.spec.name, ' ', p.spec.shape, "; ");
+  }
+  std::string names;
+  for (const metric& m : metrics) {
+    names += m.name + ' ';
+  }
+  return {
+      {"ranks", text(ranks)},
+      {"glia", text(GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.', GLIA_VERSION_PATCH)},
+      {"build", running_build()},
+      {"parameters", parameters},
+      {"loss", job.loss.description},
+      {"slots", text(job.optimizer.state_count)},
+      {"optimizer", counters.optimizer},
+      {"learning rate", text(job.optimizer.learning_rate(0))},
+      {"seed", text(counters.seed)},
+      {"training samples", described(&train)},
+      {"training data", detail::sampled_checksum(train)},
+      {"validation samples", described(validation)},
+      {"validation data", validation == nullptr ? "none" : detail::sampled_checksum(*validation)},
+      {"epochs", text(options.epochs)},
+      {"batch size", text(options.batch_size)},
+      {"shuffled", text(options.shuffle)},
+      {"resume", text(options.resume)},
+      {"metrics", names},
+      {"gradient transforms", text(job.gradient_transforms.size())}};
+}
+
+}  // namespace glia::detail

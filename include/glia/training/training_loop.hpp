@@ -1,0 +1,134 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/data/batch_loader.hpp"
+#include "glia/data/dataset_view.hpp"
+#include "glia/distributed/distribution.hpp"
+#include "glia/training/callback.hpp"
+#include "glia/training/device_state.hpp"
+#include "glia/training/fit_options.hpp"
+#include "glia/training/interrupt.hpp"
+#include "glia/training/running_scores.hpp"
+#include "glia/training/training_job.hpp"
+#include "glia/training/training_step.hpp"
+
+namespace glia {
+
+/// The loop over the epochs of a call of `fit`. Callbacks see it as a `training`.
+class training_loop final : public training {
+ public:
+  /// Writes the results to `results`.
+  training_loop(const training_job& job, device_state& state, training_step& steps,
+                const glia::distribution& distribution, const fit_options& options,
+                glia::history& results);
+  training_loop(const training_loop&) = delete;
+  training_loop& operator=(const training_loop&) = delete;
+  ~training_loop();
+
+  /// Trains. `validation` can be null.
+  void run(const dataset_view& train, const dataset_view* validation);
+
+  [[nodiscard]] double loss() const override { return sums_->loss(); }
+  [[nodiscard]] training_state state() const override { return state_.read(job_.net); }
+  void restore(const training_state& saved) const override;
+  [[nodiscard]] std::vector<named_tensor> parameters() const override {
+    return read_parameters(job_.net);
+  }
+  void set_parameters(std::span<const named_tensor> values) const override {
+    write_parameters(job_.net, values);
+  }
+  void scale_learning_rate(double factor) const override;
+  [[nodiscard]] std::string trace_not_finite(const training_state& earlier) const override;
+  [[nodiscard]] training_memory memory() const override {
+    training_memory result = state_.memory(job_.net);
+    step_.runner().add_memory(result);
+    return result;
+  }
+  void record_timeline(timeline* times) const override {
+    step_.record_timeline(job_.net.device(), times);
+  }
+  void add_note(const std::string& line) const override { results_.notes.push_back(line); }
+  [[nodiscard]] std::vector<named_tensor>& callback_state() const override {
+    return counters().kept;
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  [[nodiscard]] training_state& counters() const { return state_.counters(); }
+  /// The ranks that train together; null if this process trains alone.
+  [[nodiscard]] rank_group* ranks() const { return step_.ranks(); }
+  [[nodiscard]] bool stopped() const { return !results_.stop_reason.empty(); }
+  void add(callback c) {
+    if (rank == 0 || !c.first_rank_only()) {
+      callbacks_.push_back(std::move(c));
+    }
+  }
+
+  /// Throws an error if a data set or the metrics do not fit the model.
+  void require_fitting_data(const dataset_view& train, const dataset_view* validation);
+  /// Begins a new training, or continues one.
+  void begin();
+  void train(const dataset_view& train, const dataset_view* validation);
+  void run_behind_frozen_layers(const dataset_view& train, const dataset_view* validation);
+  void run_epochs(const dataset_view& train, const dataset_view* validation);
+  /// Takes the remaining steps of the epoch with this index.
+  void take_steps(batch_loader& loader, std::span<const std::uint32_t> order, model_part part,
+                  std::uint64_t index);
+  [[nodiscard]] epoch_record record_so_far() const;
+  /// Counts a batch after its training step.
+  void count_batch(const batch& b, std::uint64_t index) const {
+    training_state& now = counters();
+    now.epoch = index + 1;
+    now.position += b.whole_size();
+    now.samples = epoch_samples;
+    now.batch_size = batch_size;
+    now.shuffled = options_.shuffle;
+  }
+  /// Saves the sums of an incomplete epoch, so that it can be resumed.
+  void save_sums() const {
+    if (counters().position > 0) {
+      counters().sums = sums_->sums_so_far();
+    }
+  }
+  [[nodiscard]] std::vector<metric> measured_metrics() const;
+
+  /// Calls the callbacks.
+  void tell(glia::event now, const glia::frozen_pass* pass = nullptr);
+  /// Counts the graphs that the backend has compiled so far. Zero if it does not compile graphs.
+  [[nodiscard]] compilations compiled() const { return job_.net.device().compilations(); }
+  /// Puts the samples of the epoch with this index in their order.
+  void shuffle_for(std::uint64_t index, std::vector<std::uint32_t>& order) const;
+  /// Finds the first kernel of a step whose result is not finite, on the lowest rank with such a
+  /// kernel.
+  [[nodiscard]] std::string find_not_finite(const batch& b) const;
+
+  const training_job& job_;
+  device_state& state_;
+  training_step& step_;
+  const glia::distribution& distribution_;
+  const fit_options& options_;
+  glia::history& results_;
+  std::vector<callback> callbacks_;
+  std::optional<interrupt_guard> interrupt_;
+  std::unique_ptr<running_scores> sums_;
+  compilations before_ = compiled();     // before this call of fit
+  const dataset_view* train_ = nullptr;  // while the epochs run
+  bool nothing_left_ = false;            // whether a resumed training has no epochs left
+  bool not_finite_noted_ = false;        // whether a note says that the loss is not finite
+};
+
+}  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/training/training_loop_impl.hpp"
+#endif

@@ -1,0 +1,393 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/inline.hpp"
+#include "glia/data/row_store.hpp"
+#include "glia/training/agreement.hpp"
+#include "glia/training/batch_checks.hpp"
+#include "glia/training/evaluate_core.hpp"
+#include "glia/training/fit_setup.hpp"
+#include "glia/training/frozen_outputs_impl.hpp"
+#include "glia/training/local_step.hpp"
+#include "glia/training/not_finite.hpp"
+#include "glia/training/progress.hpp"
+#include "glia/training/training_loop.hpp"
+
+namespace glia {
+
+GLIA_INLINE training_loop::training_loop(const training_job& job, device_state& state,
+                                         training_step& steps,
+                                         const glia::distribution& distribution,
+                                         const fit_options& options, glia::history& results)
+    : training(job.net.plan(), job.net.sample_shape(), results),
+      job_(job),
+      state_(state),
+      step_(steps),
+      distribution_(distribution),
+      options_(options),
+      results_(results) {
+  require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
+  rank = distribution.rank();
+  rank_count = distribution.size();
+  resume = options.resume;
+  batch_size = options.batch_size;
+  epochs = options.epochs;
+  if (options.progress != nullptr) {
+    add(progress_bar(*options.progress));
+  }
+  for (const bool runs_last : {false, true}) {
+    for (const callback& c : options.callbacks) {
+      if (c.runs_last() == runs_last) {
+        add(c);
+      }
+    }
+  }
+  if (options.stop_at_interrupt) {
+    interrupt_.emplace();
+    callbacks_.emplace_back([this](const training&) {
+      return interrupt_->interrupted() ? interrupt_training(interrupt_->reason()) : keep_training();
+    });
+  }
+}
+
+GLIA_INLINE training_loop::~training_loop() {
+  state_.set_scores(nullptr);
+  if (step_.times() != nullptr) {
+    record_timeline(nullptr);
+  }
+}
+
+GLIA_INLINE void training_loop::run(const dataset_view& train, const dataset_view* validation) {
+  together(ranks(), [&] {
+    require_fitting_data(train, validation);
+    if (ranks() != nullptr) {
+      require_same_settings(
+          *ranks(), detail::settings_of(job_, counters(), options_, measured_metrics(), train,
+                                        validation, rank_count));
+    }
+    this->train(train, validation);
+    if (ranks() != nullptr) {
+      (void)gather(*ranks(), "");  // no rank leaves before the last checkpoint is written
+    }
+  });
+}
+
+GLIA_INLINE void training_loop::require_fitting_data(const dataset_view& train,
+                                                     const dataset_view* validation) {
+  if (validation != nullptr) {
+    require_fitting("fit: validation", *validation, job_.net);
+    require_target_shape("fit: validation", *validation, job_.net.output_shape(), job_.loss);
+  }
+  state_.require_same_model(job_.net);
+  require_fitting("fit", train, job_.net);
+  require_target_shape("fit", train, job_.net.output_shape(), job_.loss);
+  results_.metrics = options_.metrics.value_or(default_metrics(train));
+  for (const dataset_view* data : {&train, validation}) {
+    if (data != nullptr) {
+      require_metrics(measured_metrics(), job_.net.output_shape(), *data, job_.loss);
+    }
+  }
+  epoch_samples = train.size();
+}
+
+GLIA_INLINE void training_loop::train(const dataset_view& train, const dataset_view* validation) {
+  begin();
+  try {
+    if (!stopped()) {
+      job_.net.frontier() ? run_behind_frozen_layers(train, validation)
+                          : run_epochs(train, validation);
+    }
+  } catch (...) {
+    try {
+      save_sums();
+    } catch (const device_error&) {  // the device has failed, so the sums of the epoch are lost
+      counters().position = 0;
+      counters().sums.clear();
+    }
+    throw;
+  }
+  tell(glia::event::train_end);
+}
+
+GLIA_INLINE void training_loop::begin() {
+  if (!options_.resume) {
+    training_state& now = counters();
+    now.position = 0;
+    now.sums.clear();
+    now.seconds = 0;
+    now.history.clear();
+    now.kept.clear();
+  }
+  sums_ = std::make_unique<running_scores>(job_.net.device(), measured_metrics(),
+                                           class_border(job_.net.plan(), job_.loss));
+  results_.epochs = counters().history;
+  tell(glia::event::train_begin);
+  if (ranks() != nullptr) {
+    state_.restore(job_.net, state_of_first(*ranks(), state_.read(job_.net)));
+    results_.epochs = counters().history;
+  }
+  const std::vector<std::string> names = detail::names_of(results_.metrics);
+  if (counters().position > 0 || !counters().history.empty()) {
+    detail::require_same_metrics(counters(), names);
+  }
+  counters().metrics = names;
+  const std::string now = detail::setup_text(job_, options_, epoch_samples);
+  if (options_.resume && !counters().setup.empty() && counters().setup != now) {
+    results_.notes.push_back("the training so far had " + counters().setup +
+                             "; it is resumed with " + now +
+                             ", so its result differs from that of an uninterrupted training");
+  }
+  counters().setup = now;
+  nothing_left_ = options_.resume && !counters().history.empty() && counters().position == 0 &&
+                  counters().history.size() >= options_.epochs;
+  if (nothing_left_ && !stopped()) {
+    results_.notes.push_back(text("nothing is left to do: ", counters().history.size(), " of ",
+                                  options_.epochs, " epochs are done"));
+  }
+  if (counters().position > 0) {
+    detail::require_same_epoch(counters(), options_, epoch_samples);
+    sums_->go_on_from(counters().sums);
+  }
+  state_.set_scores(sums_.get());
+}
+
+GLIA_INLINE std::vector<metric> training_loop::measured_metrics() const {
+  return metrics_of_rows(results_.metrics, job_.net.plan().outputs, job_.loss.target_parts);
+}
+
+GLIA_INLINE void training_loop::run_behind_frozen_layers(const dataset_view& train,
+                                                         const dataset_view* validation) {
+  const auto start = clock::now();
+  const frozen_output_options& options = options_.frozen_outputs;
+  results_.frozen_layers = detail::frozen_layers_text(train, options);
+  if (!detail::is_cached(train, options)) {
+    results_.notes.push_back(results_.frozen_layers);
+  }
+  // The cached outputs must live as long as the views of them.
+  std::optional<row_store> rows[2];
+  const auto through_frozen_layers = [&](const dataset_view& data, const char* name,
+                                         std::optional<row_store>& outputs) {
+    if (data.behind_frozen_layers() || !detail::is_cached(data, options) || stopped()) {
+      return data;
+    }
+    outputs = detail::run_frozen_layers(
+        job_.net, data, name, options,
+        [&](const glia::frozen_pass& pass) {
+          tell(glia::event::frozen_pass, &pass);
+          return !stopped();
+        },
+        ranks());
+    return outputs ? data.with_frozen_outputs(*outputs, job_.net.frontier()->output) : data;
+  };
+  const dataset_view training_data = through_frozen_layers(train, "training", rows[0]);
+  std::optional<dataset_view> validating;
+  if (validation != nullptr) {
+    validating = through_frozen_layers(*validation, "validation", rows[1]);
+  }
+  results_.frozen_seconds = std::chrono::duration<double>(clock::now() - start).count();
+  if (!stopped()) {
+    run_epochs(training_data, validating ? &*validating : nullptr);
+  }
+}
+
+GLIA_INLINE void training_loop::run_epochs(const dataset_view& train,
+                                           const dataset_view* validation) {
+  std::vector<std::uint32_t> order(train.size());
+  batch_loader loader(train, options_.batch_size, distribution_.share());
+  train_ = &train;
+  while (counters().history.size() < options_.epochs && !stopped()) {
+    const bool going_on = counters().position > 0;
+    const std::uint64_t index = going_on ? counters().epoch - 1 : counters().epoch;
+    shuffle_for(index, order);
+    if (!going_on) {
+      sums_->reset();
+      counters().seconds = 0;
+    }
+    tell(glia::event::epoch_begin);
+    if (stopped()) {
+      break;
+    }
+    take_steps(loader, order, part_for(train), index);
+    if (!stopped()) {
+      tell(glia::event::train_batches_end);
+    }
+    epoch_record record = record_so_far();
+    if (!std::isfinite(record.training.loss) && !not_finite_noted_) {
+      not_finite_noted_ = true;
+      results_.notes.push_back(text(
+          "the loss is not finite in epoch ", record.epoch,
+          "; add glia::terminate_on_nan() to the callbacks to stop at that step and to find the "
+          "layer that computes the number"));
+    }
+    if (!stopped() && validation != nullptr) {
+      record.validation = detail::evaluate(job_.net, *validation, job_.loss,
+                                           {.metrics = results_.metrics, .ranks = ranks()});
+    }
+    if (stopped() && counters().position == 0) {
+      break;  // a callback has gone back to the beginning of the epoch
+    }
+    if (ranks() != nullptr) {
+      require_same_tensors(*ranks(), read_parameters(job_.net));
+    }
+    results_.epochs.push_back(record);
+    if (stopped()) {
+      save_sums();
+    } else {
+      counters().history.push_back(std::move(record));
+      counters().position = 0;
+      counters().sums.clear();
+      tell(glia::event::epoch_end);
+    }
+  }
+}
+
+GLIA_INLINE void training_loop::take_steps(batch_loader& loader,
+                                           std::span<const std::uint32_t> order, model_part part,
+                                           std::uint64_t index) {
+  training_state& now = counters();
+  const auto start = clock::now();
+  const double before = now.seconds;
+  loader.start(order.subspan(now.position), index);
+  const auto next = [&] {
+    const timeline::span waiting(step_.times(), "data");
+    return loader.next();
+  };
+  for (const batch* b = nullptr; !stopped() && (b = next()) != nullptr;) {
+    step_.run(job_, state_, part, *b, sums_.get(), std::min(batch_size, epoch_samples));
+    count_batch(*b, index);
+    now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
+    tell(glia::event::train_batch_end);
+  }
+  if (job_.net.device().compiles_whole_graphs()) {
+    (void)sums_->loss();  // waits for steps that still run
+  }
+  now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
+}
+
+GLIA_INLINE void training_loop::shuffle_for(std::uint64_t index,
+                                            std::vector<std::uint32_t>& order) const {
+  std::iota(order.begin(), order.end(), 0U);
+  if (options_.shuffle) {
+    shuffle(std::span(order), {.seed = counters().seed,
+                               .stream = shuffle_stream,
+                               .step = static_cast<std::uint32_t>(index)});
+  }
+}
+
+GLIA_INLINE std::string training_loop::trace_not_finite(const training_state& earlier) const {
+  const training_state now = state_.read(job_.net);
+  const auto go_back_to = [&](const training_state& saved) {
+    state_.restore(job_.net, saved);
+    results_.epochs = counters().history;
+    sums_->reset();
+    if (saved.position > 0) {
+      sums_->go_on_from(saved.sums);
+    }
+  };
+  go_back_to(earlier);
+  const std::uint64_t index = earlier.position > 0 ? earlier.epoch - 1 : earlier.epoch;
+  std::vector<std::uint32_t> order(train_->size());
+  shuffle_for(index, order);
+  batch_loader loader(*train_, options_.batch_size, distribution_.share());
+  loader.start(std::span<const std::uint32_t>(order).subspan(earlier.position), index);
+  training_state before = earlier;
+  while (const batch* b = loader.next()) {
+    step_.run(job_, state_, part_for(*train_), *b, sums_.get(),
+              std::min(batch_size, epoch_samples));
+    count_batch(*b, index);
+    training_state after = state_.read(job_.net);
+    if (!std::isfinite(sums_->loss()) || !all_finite(after.tensors)) {
+      const std::uint64_t first = after.step;
+      go_back_to(before);
+      return text("step ", first, " of epoch ", before.history.size() + 1, ", first in ",
+                  find_not_finite(*b));
+    }
+    before = std::move(after);
+  }
+  go_back_to(now);
+  return "a step that did not occur again";
+}
+
+GLIA_INLINE std::string training_loop::find_not_finite(const batch& b) const {
+  std::string found;
+  if (b.size > 0) {
+    found = first_not_finite(job_, state_, part_for(*train_), b);
+  }
+  if (ranks() != nullptr) {
+    const std::vector<std::string> all = gather(*ranks(), found);
+    const auto one =
+        std::find_if(all.begin(), all.end(), [](const std::string& text) { return !text.empty(); });
+    found = one == all.end()
+                ? ""
+                : *one + ", on " + ranks()->name_of(static_cast<std::size_t>(one - all.begin()));
+  }
+  return found.empty() ? "no kernel, when they run one by one" : found;
+}
+
+GLIA_INLINE epoch_record training_loop::record_so_far() const {
+  const training_state& now = counters();
+  epoch_record record;
+  record.epoch = now.history.size() + 1;
+  record.samples = now.position;
+  record.training = sums_->means();
+  record.seconds = now.seconds;
+  record.samples_per_second = static_cast<double>(now.position) / now.seconds;
+  record.learning_rate =
+      now.learning_rate_scale * job_.optimizer.learning_rate(now.step == 0 ? 0 : now.step - 1);
+  return record;
+}
+
+GLIA_INLINE void training_loop::restore(const training_state& saved) const {
+  require<value_error>(event == glia::event::train_begin,
+                       "fit: a callback can restore a training only at event::train_begin");
+  state_.restore(job_.net, saved);
+  results_.epochs = counters().history;
+}
+
+GLIA_INLINE void training_loop::scale_learning_rate(double factor) const {
+  require<value_error>(factor > 0 && std::isfinite(factor),
+                       "fit: expected a positive, finite factor for the learning rate, got ",
+                       factor);
+  (void)job_.optimizer.numbers(counters().step, counters().learning_rate_scale * factor);
+  counters().learning_rate_scale *= factor;
+}
+
+GLIA_INLINE void training_loop::tell(glia::event now, const glia::frozen_pass* pass) {
+  results_.compilations = compiled() - before_;
+  const training_state& progress = counters();
+  event = now;
+  frozen_pass = pass;
+  samples_done = progress.position;
+  epoch = progress.history.size() + (samples_done > 0 || now == glia::event::epoch_begin ? 1 : 0);
+  step = progress.step;
+  callback_result said;
+  for (const callback& one : callbacks_) {
+    const callback_result v = one(*this);
+    if (v.next != callback_result::action::proceed &&
+        said.next == callback_result::action::proceed) {
+      said = v;
+    }
+  }
+  if (ranks() != nullptr && now != glia::event::train_end) {
+    said = agreed(*ranks(), said);
+  }
+  // A resumed training without epochs left only has train_end, where callbacks can give the reason.
+  if (said.next != callback_result::action::proceed && !stopped() &&
+      (now != glia::event::train_end || nothing_left_)) {
+    results_.stop_reason = said.reason.empty() ? "stopped by a callback" : said.reason;
+    results_.interrupted = said.next == callback_result::action::interrupt;
+  }
+}
+
+}  // namespace glia
