@@ -24,8 +24,6 @@ inline void add_rank_options(CLI::App& app, rank_choice& ranks) {
                "the same weights, bit for bit, for every number of processes");
   app.add_option("--pieces", ranks.how.pieces,
                  "of a batch that processes share, if it is to be reproducible");
-  app.add_flag("--sync-batch-norm", ranks.how.sync_batch_norm,
-               "normalize over the whole batch, not over each process's part");
   app.add_flag("--bfloat16-gradients", ranks.how.bfloat16_gradients,
                "send gradients rounded to bfloat16, for slow networks");
 }

@@ -4,7 +4,6 @@
 #   cmake -DINCLUDE=include/glia -P include_order.cmake
 set(rows
     "core"
-    "distributed"
     "kernels"
     "graph"
     "backends"
@@ -13,6 +12,7 @@ set(rows
     "layers losses optimizers compression image stablehlo"
     "models pjrt video"
     "training testing"
+    "distributed"
     "mpi onnx"
     "compiled"
     "plot"

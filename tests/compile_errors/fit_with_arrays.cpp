@@ -2,7 +2,7 @@
 #include <glia/layers/dense.hpp>
 #include <glia/losses/regression.hpp>
 #include <glia/optimizers/sgd.hpp>
-#include <glia/training/trainer.hpp>
+#include <glia/trainer.hpp>
 
 void train(const xt::xarray<float>& x, const xt::xarray<float>& y) {
   glia::model net{glia::dense{1}, {1}};

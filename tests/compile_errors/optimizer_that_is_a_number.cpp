@@ -3,7 +3,7 @@
 #include <glia/layers/dense.hpp>
 #include <glia/losses/regression.hpp>
 #include <glia/optimizers/sgd.hpp>
-#include <glia/training/trainer.hpp>
+#include <glia/trainer.hpp>
 
 void train(const glia::target_arrays& data) {
   glia::model net{glia::dense{1}, {1}};

@@ -44,6 +44,17 @@ auto small_network_without_dropout() {
       glia::dense{4}};
 }
 
+auto small_network_with_joint_normalization() {
+  return glia::sequential{
+      glia::dense{100, glia::relu},
+      glia::sync_batch_norm{},
+      glia::reshape{{5, 5, 4}},
+      glia::conv2d{.filters = 6, .kernel_size = 3, .padding = glia::same, .activation = glia::relu},
+      glia::sync_batch_norm{},
+      glia::flatten{},
+      glia::dense{4}};
+}
+
 auto small_network_without_normalization() {
   return glia::sequential{glia::dense{64, glia::relu}, glia::dropout{0.3}, glia::dense{4}};
 }
@@ -218,8 +229,7 @@ TEST_CASE("synchronized batch normalization trains as one process does") {
   const outcome local = train_shared(small_network_without_dropout(), {.ranks = 3});
   CHECK(test::distance(local.parameters, alone.parameters) > 1e-3);
   for (const std::size_t ranks : {2U, 3U}) {
-    const outcome shared = train_shared(small_network_without_dropout(),
-                                        {.ranks = ranks, .how = {.sync_batch_norm = true}});
+    const outcome shared = train_shared(small_network_with_joint_normalization(), {.ranks = ranks});
     CHECK(test::distance(shared.parameters, alone.parameters) < 2e-4);
     CHECK(std::abs(shared.history.validation("loss").back() -
                    alone.history.validation("loss").back()) < 1e-4);
@@ -273,7 +283,9 @@ TEST_CASE("gradients of all modes are those of one process") {
     CHECK(test::distance(gradients_of(network, ranks, {.bfloat16_gradients = true}), alone) < 4e-3);
   }
   const std::vector<float> normalized = gradients_of(small_network_without_dropout(), 1, {}, false);
-  CHECK(test::distance(gradients_of(small_network_without_dropout(), 3, {.sync_batch_norm = true}),
+  CHECK(test::distance(gradients_of(small_network_with_joint_normalization(), 3, {}), normalized) <
+        1e-6);
+  CHECK(test::distance(gradients_of(small_network_with_joint_normalization(), 1, {}, false),
                        normalized) < 1e-6);
 }
 
@@ -412,6 +424,26 @@ TEST_CASE("what cannot be shared is refused") {
   CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .pieces = 0}}), glia::value_error);
   CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .bucket_bytes = 0}}),
                   glia::value_error);
-  CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .sync_batch_norm = true}}),
-                  glia::value_error);
+}
+
+TEST_CASE("batches that cannot be normalized over all ranks are refused") {
+  const auto message = [](std::size_t ranks, std::size_t samples,
+                          const glia::distributed_options& how) {
+    return test::message_of<glia::value_error>([&] {
+      test::thread_ranks(ranks).run([&](glia::rank_group& own) {
+        glia::model net{glia::sequential{glia::sync_batch_norm{}, glia::dense{4}}, {2}};
+        const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
+        glia::trainer trainer{net,
+                              glia::softmax_cross_entropy{},
+                              glia::sgd{0.1},
+                              {.distribution = {.ranks = all, .options = how}}};
+        trainer.fit(test::quadrants{samples}, {.batch_size = 8, .progress = nullptr});
+      });
+    });
+  };
+  CHECK(message(3, 16, {}).empty());
+  CHECK(test::contains(message(3, 10, {}),
+                       "expected at least 3 samples in a batch, one for each rank, got 2"));
+  CHECK(test::contains(message(2, 16, {.reproducible = true}),
+                       "reproducible and sync_batch_norm cannot be combined"));
 }

@@ -223,7 +223,7 @@ TEST_CASE("a rank that throws, has other data, ends early or finds no room ends 
   ends("data=1", "have different settings: ");
   ends("leave=1", "has ended before the other ranks");
   ends("full=0", "check that the disk is not full");
-  ends("synchronized=1", "'synchronized batch norm: 1' and ");
+  ends("buckets=1", "'bucket bytes: 4096' and ");
 }
 
 TEST_CASE("a rank with another build of the program ends the run") {

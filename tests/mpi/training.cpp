@@ -6,7 +6,7 @@
 // throw=RANK   that rank's data throw in the second epoch
 // leave=RANK   that rank ends before it trains
 // data=RANK    that rank has other data
-// synchronized=RANK  that rank alone asks for synchronized batch normalization
+// buckets=RANK  that rank alone sends other numbers of bytes together
 // full=RANK    that rank can write no more from step 10 on, as on a full disk
 // pause=SECONDS  after each step
 //
@@ -84,8 +84,8 @@ int train(const std::filesystem::path& folder, const settings& asked, const Netw
   glia::model net{network, sample, glia::cpu<float>({.threads = threads}), {.seed = 2}};
   const glia::distributed_options how{
       .reproducible = number(asked, "reproducible", 0) == 1,
-      .sync_batch_norm = number(asked, "synchronized", nobody) == ranks.rank(),
       .bfloat16_gradients = number(asked, "bfloat16", 0) == 1,
+      .bucket_bytes = number(asked, "buckets", nobody) == ranks.rank() ? 4096U : 1U << 20,
       .share_memory = number(asked, "messages", 0) == 0,
   };
   glia::trainer trainer{net, glia::softmax_cross_entropy{},

@@ -61,7 +61,7 @@ class random_ranks {
       const result one = train_on_ranks(1, false, how_, {});
       return shared != one ? "not as one rank: " + apart(shared, one) : "";
     }
-    if (normalized_ && !how_.sync_batch_norm && count_ > 1) {
+    if (normalized_ && !synchronized_ && count_ > 1) {
       return "";  // each rank normalizes by its own samples
     }
     const result alone = train({});
@@ -77,7 +77,7 @@ class random_ranks {
                       count_, " ranks", memory_ ? " in memory" : "", ", ", threads_, " threads, ",
                       samples_, " samples in batches of ", batch_, ", ", epochs_, " epochs",
                       how_.reproducible ? glia::text(", reproducible in ", how_.pieces) : "",
-                      how_.sync_batch_norm ? ", synchronized" : "",
+                      synchronized_ ? ", synchronized" : "",
                       how_.bfloat16_gradients ? ", bfloat16" : "", ", buckets of ",
                       how_.bucket_bytes, how_.overlap ? "" : ", no overlap", ", ", rule_, "\n",
                       glia::layer_stack{layers_}.description(), " on ", sample_, " to ",
@@ -120,11 +120,16 @@ class random_ranks {
   }
   void add_batch_norm() {
     normalized_ = normalized_ || !freezing_;
-    add_maybe_frozen(glia::batch_norm{.momentum = 0.9, .epsilon = 0.1});
+    if (synchronized_) {
+      add_maybe_frozen(glia::sync_batch_norm{.momentum = 0.9, .epsilon = 0.1});
+    } else {
+      add_maybe_frozen(glia::batch_norm{.momentum = 0.9, .epsilon = 0.1});
+    }
   }
 
   void choose_network() {
     frozen_ = chance(20) ? from(1, 3) : 0;
+    synchronized_ = chance(60);
     glia::shape now;
     const std::size_t kind = integer(10);
     if (kind < 4) {
@@ -295,14 +300,14 @@ class random_ranks {
     batch_ = chance(40) ? count_ : chance(20) ? from(1, count_) : from(count_, 4 * count_ + 3);
     samples_ = chance(30) ? 2 * batch_ : batch_ + from(1, 2 * batch_);
     epochs_ = from(1, 2);
-    how_.reproducible = chance(20);
+    synchronized_ = synchronized_ && normalized_;
+    how_.reproducible = !synchronized_ && chance(20);
     how_.pieces = from(count_, 9);
     how_.bfloat16_gradients = !how_.reproducible && chance(10);
-    how_.sync_batch_norm = !how_.reproducible && normalized_ && chance(75);
     how_.bucket_bytes = std::size_t{64} << from(0, 14);
     how_.overlap = chance(85);
     how_.share_memory = memory_ || chance(50);
-    if (how_.sync_batch_norm) {  // no rank may be without samples
+    if (synchronized_) {  // no rank may be without samples
       batch_ = std::max(batch_, count_);
       samples_ = batch_ * from(1, 2) + (chance(50) ? from(count_, batch_) : 0);
     }
@@ -447,6 +452,7 @@ class random_ranks {
   std::size_t frozen_ = 0;  // of the first layers
   bool freezing_ = false;
   bool normalized_ = false;
+  bool synchronized_ = false;  // whether batches are normalized over all ranks
   glia::shape sample_;
   std::size_t integers_ = 0;  // inputs are integers below, if not 0
   bool classes_ = false;

@@ -99,7 +99,7 @@ GLIA_INLINE void host_memory_backend::require_own(const tensor& x) const {
 }
 
 GLIA_INLINE host_function host_memory_backend::function_for(const kernel_type& type) const {
-  const host_function function = find(type);
+  const host_function function = type.on_host != nullptr ? type.on_host : find(type);
   require<value_error>(function != nullptr, "the device ", name(),
                        " has no implementation of the kernel '", type.name, "'");
   return function;

@@ -8,12 +8,10 @@
 
 #include "glia/backends/host_tensor.hpp"
 #include "glia/core/ranking.hpp"
-#include "glia/distributed/messages.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/classification.hpp"
 #include "glia/kernels/indexing.hpp"
 #include "glia/kernels/quantization.hpp"
-#include "glia/kernels/ranks.hpp"
 
 namespace glia {
 
@@ -31,13 +29,6 @@ struct host_loops {
   void compute(const kernels::reshape&, const memory_pool&, const tensor& x,
                const tensor& y) const {
     std::copy_n(x.data(), x.size(), y.data());
-  }
-
-  void compute(const kernels::gather_over_ranks& k, const memory_pool&, const tensor& x,
-               const tensor& y) const {
-    std::copy_n(x.data(), x.size(), y.data() + k.ranks->rank() * x.size());
-    const auto bytes = static_cast<int>(x.size() * sizeof(T));
-    gather_blocks(*k.ranks, reinterpret_cast<std::byte*>(y.data()), bytes);
   }
 
   void compute(const kernels::fake_quantize& k, const memory_pool&, const tensor& x,

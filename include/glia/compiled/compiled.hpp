@@ -8,7 +8,7 @@
 #include "glia/losses/losses.hpp"
 #include "glia/models/model.hpp"
 #include "glia/optimizers/optimizers.hpp"
-#include "glia/training/trainer.hpp"
+#include "glia/trainer.hpp"
 
 #ifdef GLIA_COMPILED
 namespace glia {

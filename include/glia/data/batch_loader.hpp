@@ -11,8 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "glia/core/pieces.hpp"
 #include "glia/data/dataset_view.hpp"
-#include "glia/distributed/pieces.hpp"
 
 namespace glia {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/pieces.hpp"
 #include "glia/core/random.hpp"
 #include "glia/data/dataset.hpp"
 #include "glia/data/subset.hpp"
-#include "glia/distributed/pieces.hpp"
 
 namespace glia {
 

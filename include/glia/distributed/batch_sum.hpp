@@ -17,6 +17,7 @@
 #include "glia/distributed/sum_by_messages.hpp"
 #include "glia/distributed/sum_order.hpp"
 #include "glia/distributed/sum_transport.hpp"
+#include "glia/training/step_runner.hpp"
 
 namespace glia {
 
@@ -28,14 +29,6 @@ struct batch_sum_options {
   bool overlap = true;      ///< Whether sending begins before the whole vector is computed.
   /// Whether to use shared memory if all ranks are on one machine and `rounded` is 0.
   bool share_memory = true;
-};
-
-/// Measurements of the last sum, on this rank.
-struct batch_sum_record {
-  double waited_seconds = 0;  ///< Time spent waiting in `finish`, in seconds.
-  double seconds = 0;         ///< Time from the first bucket's start to the end, in seconds.
-  std::size_t bytes = 0;      ///< Number of bytes that this rank sent.
-  std::size_t messages = 0;   ///< Number of messages that this rank sent.
 };
 
 /// The sum of vectors, one for each piece of a batch. The pieces are divided among the ranks. Each

@@ -18,10 +18,6 @@ struct distributed_options {
   /// Number of pieces of a batch, at least the number of ranks. Used only if `reproducible` is
   /// true.
   std::size_t pieces = 8;
-  /// Whether batch normalization computes mean and variance over the whole batch, instead of over
-  /// the samples of each rank. This costs two more messages for each batch normalization, and every
-  /// rank needs at least one sample of each batch. Cannot be combined with `reproducible`.
-  bool sync_batch_norm = false;
   /// Whether gradients are sent as bfloat16, which halves the bytes. Useful if the network
   /// connection is slow. Cannot be combined with `reproducible`.
   bool bfloat16_gradients = false;

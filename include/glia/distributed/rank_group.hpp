@@ -4,20 +4,15 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "glia/core/error.hpp"
+#include "glia/training/training_ranks.hpp"
 
 namespace glia {
-
-/// Thrown on every rank if one of the processes that train together fails or disappears. The
-/// message contains that rank's number, machine and reason.
-struct rank_error : error {
-  using error::error;
-};
 
 /// One block of bytes for each rank, in one contiguous memory.
 struct rank_blocks {
@@ -43,22 +38,13 @@ struct shared_memory {
 /// Transfers run while other work continues. The memory of a transfer must remain valid until the
 /// transfer is done. If nobody waits for a transfer any more, pass its memory to `keep`. Any thread
 /// may call the functions, one thread at a time for each kind of transfer.
-class rank_group {
+class rank_group : public training_ranks {
  public:
   /// A transfer of bytes to or from other ranks.
   struct transfer {
     std::uint64_t handle = 0;
   };
 
-  rank_group() = default;
-  rank_group(const rank_group&) = delete;
-  rank_group& operator=(const rank_group&) = delete;
-  virtual ~rank_group() = default;
-
-  /// Returns the number of this rank, from 0 to size() - 1.
-  [[nodiscard]] virtual std::size_t rank() const noexcept = 0;
-  /// Returns the number of ranks.
-  [[nodiscard]] virtual std::size_t size() const noexcept = 0;
   /// Returns a name for messages, such as "rank 2 on node17".
   [[nodiscard]] virtual std::string name_of(std::size_t rank) const = 0;
 
@@ -80,8 +66,15 @@ class rank_group {
   /// Throws `rank_error` if a rank has failed.
   virtual void look_for_failures() = 0;
 
-  /// Tells all ranks that this rank cannot continue, and the reason.
-  virtual void fail(std::string_view reason) noexcept = 0;
+  void require_same_training(std::span<const rank_setting> settings) final;
+  void require_same_tensors(std::span<const named_tensor> tensors) final;
+  [[nodiscard]] training_state state_of_first(const training_state& own) final;
+  [[nodiscard]] callback_result agree(const callback_result& own) final;
+  [[nodiscard]] std::string first_text(const std::string& own) final;
+  [[nodiscard]] bool any(bool own) final;
+  [[nodiscard]] std::vector<float> concatenate(const std::vector<float>& own) final;
+  void add_scores(const batch_scores& own, running_scores& scores) final;
+  void wait_for_all() final;
 
   /// Keeps memory alive as long as this object. Used for transfers that a failure has left
   /// unfinished, since they cannot be canceled.
@@ -117,3 +110,7 @@ class lone_rank final : public rank_group {
 };
 
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/distributed/rank_group_impl.hpp"
+#endif

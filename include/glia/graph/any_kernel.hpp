@@ -70,6 +70,8 @@ struct kernel_type {
   /// Runs the kernel on the `cpu` device in float. A program that names a kernel contains its loops
   /// through this pointer.
   host_function on_cpu;
+  /// Runs the kernel on all devices in host memory.
+  host_function on_host;
   /// The types into which passes can turn the kernel.
   std::span<const kernel_type* const> becomes;
 };
@@ -263,6 +265,7 @@ requires(K::operands <= most_operands && K::results <= most_results &&
     derivative_or_null<K>(),
     for_rows_function<K>(),
     cpu_loops::function_of<float, K>(),
+    host_function_of<K>(),
     made_of<K>};
 
 template <kernel K>

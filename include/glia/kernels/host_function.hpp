@@ -16,6 +16,21 @@ struct host_context {
 using host_function = void (*)(const host_context& on, const void* kernel,
                                const tensor* const* operands, const tensor* const* results);
 
+/// Returns the host_function of a kernel that has `compute(operands, results)`, otherwise null.
+template <kernel K>
+[[nodiscard]] constexpr host_function host_function_of() {
+  if constexpr (requires(const K& k, const tensor* const* tensors) {
+                  k.compute(tensors, tensors);
+                }) {
+    return [](const host_context& /*context*/, const void* kernel, const tensor* const* operands,
+              const tensor* const* results) {
+      static_cast<const K*>(kernel)->compute(operands, results);
+    };
+  } else {
+    return nullptr;
+  }
+}
+
 namespace cpu_loops {
 
 /// Runs a kernel on the `cpu` device, with numbers of type T. It is the host_function of the

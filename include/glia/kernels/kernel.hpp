@@ -97,7 +97,9 @@ concept has_kernel_constants = requires {
 /// - optionally `updates`: whether the results start from the values of the operands that they
 ///   overwrite;
 /// - optionally `relabels(spec)`: whether the result has the same elements as its operand, in the
-///   same order.
+///   same order;
+/// - optionally `compute(operands, results)`: computes the results on a device in host memory, if
+///   the loops do not belong to the devices.
 template <class K>
 concept kernel = detail::has_kernel_constants<K> && std::copyable<K> && std::equality_comparable<K>;
 

@@ -17,7 +17,6 @@
 #include "glia/kernels/pooling.hpp"
 #include "glia/kernels/products.hpp"
 #include "glia/kernels/quantization.hpp"
-#include "glia/kernels/ranks.hpp"
 #include "glia/kernels/recurrence.hpp"
 #include "glia/kernels/updates.hpp"
 
@@ -37,13 +36,12 @@ using basic_kernels = kernel_list<
     kernels::fake_quantize, kernels::sgd, kernels::adam, kernels::rmsprop, kernels::adagrad>;
 
 /// The optional kernels of a backend. Fused kernels replace several basic kernels; others pack
-/// weights, or communicate between ranks.
+/// weights.
 using fused_kernels =
     kernel_list<kernels::conv2d_max_pool2d, kernels::conv2d_max_pool2d_gradient,
                 kernels::conv2d_chain, kernels::pack_panels, kernels::pack_transformed,
                 kernels::packed_dense, kernels::packed_conv2d_max_pool2d, kernels::recurrence,
-                kernels::recurrence_gradient, kernels::gather_over_ranks, kernels::pack_quantized,
-                kernels::quantized_chain>;
+                kernels::recurrence_gradient, kernels::pack_quantized, kernels::quantized_chain>;
 
 namespace detail {
 

@@ -38,6 +38,16 @@ struct batch_norm {
   static constexpr std::string_view type_name = "batch_norm";
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
+    return normalize(s, x, [&](const variable& gamma, const variable& beta) {
+      return ops::normalize(normalization::batch, x, gamma, beta, epsilon);
+    });
+  }
+
+  /// Runs the layer, with another function for training: `in_training(gamma, beta)` returns the
+  /// normalized input, the means and the variances.
+  template <class InTraining>
+  [[nodiscard]] variable normalize(scope& s, const variable& x,
+                                   const InTraining& in_training) const {
     s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
     s.expect_value(momentum >= 0 && momentum <= 1 && epsilon > 0 && std::isfinite(epsilon),
                    "expected a momentum in [0, 1] and a finite positive epsilon");
@@ -49,7 +59,7 @@ struct batch_norm {
     const variable gamma = scale_of(s, x.owner(), channels);
     const variable beta = s.parameter("beta", channels, beta_initializer);
     auto& running_mean = s.mutable_state("moving_mean", channels, moving_mean_initializer);
-    auto result = ops::normalize(normalization::batch, x, gamma, beta, epsilon);
+    ops::normalized_variable result = in_training(gamma, beta);
     blend(s.device(), running_mean, std::move(result.mean));
     blend(s.device(), s.mutable_state("moving_variance", channels, moving_variance_initializer),
           std::move(result.variance));

@@ -9,8 +9,8 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/output_kind.hpp"
+#include "glia/core/pieces.hpp"
 #include "glia/core/row_part.hpp"
-#include "glia/distributed/pieces.hpp"
 #include "glia/ops/tape.hpp"
 
 namespace glia {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "glia/mpi/communicator.hpp"
+#include "glia/trainer.hpp"
 #include "glia/training/evaluate_core.hpp"
-#include "glia/training/trainer.hpp"
 
 namespace glia {
 

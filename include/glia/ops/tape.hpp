@@ -14,7 +14,6 @@
 #include "glia/backends/device.hpp"
 #include "glia/core/arena.hpp"
 #include "glia/core/error.hpp"
-#include "glia/distributed/rank_group.hpp"
 #include "glia/graph/any_kernel.hpp"
 #include "glia/graph/graph.hpp"
 
@@ -106,17 +105,6 @@ class tape {
 
   /// Returns the device of the tape.
   [[nodiscard]] const glia::device& device() const { return gradients_.device(); }
-
-  /// The ranks whose batches form one batch, and the share of this rank. Batch normalization uses
-  /// the statistics of the whole batch.
-  struct joined_batch {
-    rank_group* ranks = nullptr;  ///< The ranks; null for a batch of one process.
-    tensor share{};               ///< Share of this rank in the samples, with shape ().
-  };
-  /// Declares that the batch of this tape is part of a larger batch, which several ranks share.
-  void join_batch(joined_batch all) { joined_ = std::move(all); }
-  /// Returns the ranks that share the batch.
-  [[nodiscard]] const joined_batch& joined() const { return joined_; }
 
   /// Makes a variable without a gradient, for inputs and targets.
   [[nodiscard]] variable constant(tensor value) { return {*this, std::move(value), {}}; }
@@ -288,7 +276,6 @@ class tape {
   graph* recording_;  // null if ops run immediately
   std::vector<node> nodes_;
   arena memory_;
-  joined_batch joined_;
   bool used_up_ = false;  // a backward pass has consumed the ops, and none were recorded since
 };
 

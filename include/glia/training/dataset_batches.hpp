@@ -11,15 +11,15 @@
 #include "glia/core/function_ref.hpp"
 #include "glia/data/batch_loader.hpp"
 #include "glia/data/dataset_view.hpp"
-#include "glia/distributed/rank_group.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/training/batch_tensors.hpp"
+#include "glia/training/training_ranks.hpp"
 
 namespace glia {
 
 /// Returns the indices of this rank's samples, if the ranks take the batches of a data set in turn.
 /// Returns all indices if `ranks` is null.
-[[nodiscard]] inline std::vector<std::uint32_t> indices_for(const rank_group* ranks,
+[[nodiscard]] inline std::vector<std::uint32_t> indices_for(const training_ranks* ranks,
                                                             std::size_t size,
                                                             std::size_t batch_size) {
   std::vector<std::uint32_t> order;
@@ -37,7 +37,7 @@ namespace glia {
 /// several ranks, each rank takes only its own batches.
 inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
                            function_ref<bool(const batch&)> use,
-                           const rank_group* ranks = nullptr) {
+                           const training_ranks* ranks = nullptr) {
   const std::vector<std::uint32_t> order = indices_for(ranks, data.size(), batch_size);
   batch_loader loader(data, batch_size);
   loader.start(order);
@@ -54,7 +54,7 @@ inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
 inline void for_each_output(const model_core& net, model_part part, const dataset_view& data,
                             std::size_t batch_size,
                             function_ref<bool(const batch&, const tensor&)> use,
-                            const rank_group* ranks = nullptr) {
+                            const training_ranks* ranks = nullptr) {
   const auto infer = [&](const batch& b) {
     net.require_integers(std::span<const float>(b.inputs), part);
     return net.infer(

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "glia/data/dataset_view.hpp"
-#include "glia/distributed/rank_group.hpp"
 #include "glia/losses/any_loss.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/training/metrics.hpp"
 #include "glia/training/scores.hpp"
+#include "glia/training/training_ranks.hpp"
 
 namespace glia {
 
@@ -24,7 +24,7 @@ struct evaluate_options {
   metric_list metrics = {};
   /// Ranks that share the batches. All ranks must make the same call, and all ranks get the same
   /// result.
-  rank_group* ranks = nullptr;
+  training_ranks* ranks = nullptr;
 };
 
 namespace detail {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "glia/core/inline.hpp"
-#include "glia/training/agreement.hpp"
 #include "glia/training/batch_checks.hpp"
 #include "glia/training/dataset_batches.hpp"
 #include "glia/training/evaluate_core.hpp"

@@ -3,22 +3,40 @@
 // The settings of a call of fit: a text for checkpoints and for other ranks, and whether an
 // interrupted training can continue with them.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "glia/core/version.hpp"
+#include "glia/core/checksum.hpp"
 #include "glia/data/dataset_view.hpp"
-#include "glia/distributed/running_build.hpp"
-#include "glia/training/agreement.hpp"
 #include "glia/training/fit_options.hpp"
 #include "glia/training/metrics.hpp"
-#include "glia/training/shared_scores.hpp"
 #include "glia/training/training_job.hpp"
+#include "glia/training/training_ranks.hpp"
 #include "glia/training/training_state.hpp"
 
 namespace glia::detail {
+
+template <class T>
+[[nodiscard]] std::string_view bytes_of_all(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+/// A checksum of four samples of a data set, to detect that ranks have different data.
+[[nodiscard]] inline std::string sampled_checksum(const dataset_view& data) {
+  const auto last = static_cast<std::uint32_t>(data.size() - 1);
+  const std::array samples{std::uint32_t{0}, last / 3, last / 3 * 2, last};
+  batch some;
+  data.gather(samples, some);
+  checksum sum;
+  sum.add(bytes_of_all(some.inputs));
+  sum.add(bytes_of_all(some.labels));
+  sum.add(bytes_of_all(some.targets));
+  return text(sum.value());
+}
 
 /// Describes the loss, the optimizer and the batches of a call of fit. Checkpoints store this text.
 [[nodiscard]] inline std::string setup_text(const training_job& job, const fit_options& options,
@@ -79,8 +97,7 @@ inline void require_same_metrics(const training_state& begun,
 /// The settings of a call of fit that must be the same on all ranks.
 [[nodiscard]] inline std::vector<rank_setting> settings_of(
     const training_job& job, const training_state& counters, const fit_options& options,
-    const std::vector<metric>& metrics, const dataset_view& train, const dataset_view* validation,
-    std::size_t ranks) {
+    const std::vector<metric>& metrics, const dataset_view& train, const dataset_view* validation) {
   const auto described = [](const dataset_view* data) {
     return data == nullptr ? std::string("none")
                            : text(data->size(), " of ", data->input_shape(), " with ",
@@ -95,9 +112,6 @@ inline void require_same_metrics(const training_state& begun,
     names += m.name + ' ';
   }
   return {
-      {"ranks", text(ranks)},
-      {"glia", text(GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.', GLIA_VERSION_PATCH)},
-      {"build", running_build()},
       {"parameters", parameters},
       {"loss", job.loss.description},
       {"slots", text(job.optimizer.state_count)},

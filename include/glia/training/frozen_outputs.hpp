@@ -10,8 +10,8 @@
 
 #include "glia/data/dataset_view.hpp"
 #include "glia/data/row_store.hpp"
-#include "glia/distributed/rank_group.hpp"
 #include "glia/models/model_core.hpp"
+#include "glia/training/training_ranks.hpp"
 
 namespace glia {
 
@@ -23,7 +23,7 @@ struct frozen_output_options {
   row_store::options storage{};  ///< Memory limit of the cache and folder for its file.
   std::size_t batch_size = 32;  ///< Number of samples in a batch for the frozen layers, at least 1.
   /// Ranks that share the computation; each rank gets all outputs. `fit` sets this option.
-  rank_group* ranks = nullptr;
+  training_ranks* ranks = nullptr;
 };
 
 /// A data set whose samples are the outputs of a model's frozen layers. They are computed once, by

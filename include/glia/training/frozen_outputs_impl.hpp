@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -10,14 +9,12 @@
 
 #include "glia/core/function_ref.hpp"
 #include "glia/core/inline.hpp"
-#include "glia/training/agreement.hpp"
 #include "glia/training/batch_checks.hpp"
 #include "glia/training/callback.hpp"
 #include "glia/training/dataset_batches.hpp"
 #include "glia/training/frozen_outputs.hpp"
 #include "glia/training/interrupt.hpp"
 #include "glia/training/progress.hpp"
-#include "glia/training/shared_scores.hpp"
 
 namespace glia::detail {
 
@@ -43,7 +40,7 @@ GLIA_INLINE std::optional<row_store> run_frozen_layers(const model_core& net,
                                                        const std::string& name,
                                                        const frozen_output_options& options,
                                                        function_ref<bool(const frozen_pass&)> told,
-                                                       rank_group* ranks = nullptr) {
+                                                       training_ranks* ranks = nullptr) {
   require<value_error>(options.batch_size > 0,
                        "fit: expected a batch size of at least 1 for the frozen layers");
   const std::size_t size = net.frontier()->output.size();
@@ -63,11 +60,11 @@ GLIA_INLINE std::optional<row_store> run_frozen_layers(const model_core& net,
     const auto keep_batch = [&](const batch& b, const tensor& y) {
       rows.resize(b.size * size);
       first_to_host(net.device(), y, std::span<float>(rows));
-      return keep(ranks == nullptr ? rows : gather_all(*ranks, rows));
+      return keep(ranks == nullptr ? rows : ranks->concatenate(rows));
     };
     for_each_output(net, model_part::frozen, data, options.batch_size, keep_batch, ranks);
     if (ranks != nullptr && goes_on && pass.samples_done < data.size()) {
-      (void)keep(gather_all(*ranks, std::vector<float>()));  // other ranks have one more batch
+      (void)keep(ranks->concatenate({}));  // other ranks have one more batch
     }
   }
   return goes_on ? std::optional(std::move(values)) : std::nullopt;
@@ -90,11 +87,8 @@ GLIA_INLINE std::optional<row_store> frozen_rows(const model_core& net, const da
     if (shown) {
       shown->show(pass);
     }
-    if (options.ranks == nullptr) {
-      return !interrupt.interrupted();
-    }
-    const auto of_all = gather_values(*options.ranks, interrupt.interrupted() ? 1 : 0);
-    return std::find(of_all.begin(), of_all.end(), 1) == of_all.end();
+    const bool interrupted = interrupt.interrupted();
+    return !(options.ranks == nullptr ? interrupted : options.ranks->any(interrupted));
   };
   return together(options.ranks,
                   [&] { return run_frozen_layers(net, data, what, options, told, options.ranks); });

@@ -18,6 +18,7 @@ class local_step final : public step_runner {
   void add_scores(const batch& b, running_scores& scores) const override {
     scores.add_results(sums_, b);
   }
+  [[nodiscard]] piece_share share() const override { return {}; }
   [[nodiscard]] bool allows_empty_batches() const override { return false; }
   void add_memory(training_memory& memory) const override;
   [[nodiscard]] batch_sum_record last_sum() const override { return {}; }

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
+#include "glia/core/pieces.hpp"
 #include "glia/data/dataset.hpp"
-#include "glia/distributed/batch_sum.hpp"
 #include "glia/graph/timeline.hpp"
 #include "glia/training/callback.hpp"
 #include "glia/training/device_state.hpp"
@@ -11,6 +11,14 @@
 #include "glia/training/training_job.hpp"
 
 namespace glia {
+
+/// Measurements of the last sum of gradients over several processes, on this rank.
+struct batch_sum_record {
+  double waited_seconds = 0;  ///< Time spent waiting in `finish`, in seconds.
+  double seconds = 0;         ///< Time from the first bucket's start to the end, in seconds.
+  std::size_t bytes = 0;      ///< Number of bytes that this rank sent.
+  std::size_t messages = 0;   ///< Number of messages that this rank sent.
+};
 
 /// Runs the recorded training steps: in this process alone, or together with other processes.
 class step_runner {
@@ -36,6 +44,8 @@ class step_runner {
   /// Adds the scores of the last step to `scores`.
   virtual void add_scores(const batch& b, running_scores& scores) const = 0;
 
+  /// The pieces of a batch that this process computes.
+  [[nodiscard]] virtual piece_share share() const = 0;
   /// Whether a batch can have no samples in this process.
   [[nodiscard]] virtual bool allows_empty_batches() const = 0;
   /// Sets the members of `memory` that belong to steps.

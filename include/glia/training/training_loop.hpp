@@ -12,7 +12,6 @@
 
 #include "glia/data/batch_loader.hpp"
 #include "glia/data/dataset_view.hpp"
-#include "glia/distributed/distribution.hpp"
 #include "glia/training/callback.hpp"
 #include "glia/training/device_state.hpp"
 #include "glia/training/fit_options.hpp"
@@ -28,8 +27,7 @@ class training_loop final : public training {
  public:
   /// Writes the results to `results`.
   training_loop(const training_job& job, device_state& state, training_step& steps,
-                const glia::distribution& distribution, const fit_options& options,
-                glia::history& results);
+                const fit_options& options, glia::history& results);
   training_loop(const training_loop&) = delete;
   training_loop& operator=(const training_loop&) = delete;
   ~training_loop();
@@ -66,7 +64,7 @@ class training_loop final : public training {
 
   [[nodiscard]] training_state& counters() const { return state_.counters(); }
   /// The ranks that train together; null if this process trains alone.
-  [[nodiscard]] rank_group* ranks() const { return step_.ranks(); }
+  [[nodiscard]] training_ranks* ranks() const { return step_.ranks(); }
   [[nodiscard]] bool stopped() const { return !results_.stop_reason.empty(); }
   void add(callback c) {
     if (rank == 0 || !c.first_rank_only()) {
@@ -115,7 +113,6 @@ class training_loop final : public training {
   const training_job& job_;
   device_state& state_;
   training_step& step_;
-  const glia::distribution& distribution_;
   const fit_options& options_;
   glia::history& results_;
   std::vector<callback> callbacks_;

@@ -14,7 +14,6 @@
 
 #include "glia/core/inline.hpp"
 #include "glia/data/row_store.hpp"
-#include "glia/training/agreement.hpp"
 #include "glia/training/batch_checks.hpp"
 #include "glia/training/evaluate_core.hpp"
 #include "glia/training/fit_setup.hpp"
@@ -27,19 +26,19 @@
 namespace glia {
 
 GLIA_INLINE training_loop::training_loop(const training_job& job, device_state& state,
-                                         training_step& steps,
-                                         const glia::distribution& distribution,
-                                         const fit_options& options, glia::history& results)
+                                         training_step& steps, const fit_options& options,
+                                         glia::history& results)
     : training(job.net.plan(), job.net.sample_shape(), results),
       job_(job),
       state_(state),
       step_(steps),
-      distribution_(distribution),
       options_(options),
       results_(results) {
   require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
-  rank = distribution.rank();
-  rank_count = distribution.size();
+  if (ranks() != nullptr) {
+    rank = ranks()->rank();
+    rank_count = ranks()->size();
+  }
   resume = options.resume;
   batch_size = options.batch_size;
   epochs = options.epochs;
@@ -72,13 +71,12 @@ GLIA_INLINE void training_loop::run(const dataset_view& train, const dataset_vie
   together(ranks(), [&] {
     require_fitting_data(train, validation);
     if (ranks() != nullptr) {
-      require_same_settings(
-          *ranks(), detail::settings_of(job_, counters(), options_, measured_metrics(), train,
-                                        validation, rank_count));
+      ranks()->require_same_training(
+          detail::settings_of(job_, counters(), options_, measured_metrics(), train, validation));
     }
     this->train(train, validation);
     if (ranks() != nullptr) {
-      (void)gather(*ranks(), "");  // no rank leaves before the last checkpoint is written
+      ranks()->wait_for_all();  // no rank leaves before the last checkpoint is written
     }
   });
 }
@@ -134,7 +132,7 @@ GLIA_INLINE void training_loop::begin() {
   results_.epochs = counters().history;
   tell(glia::event::train_begin);
   if (ranks() != nullptr) {
-    state_.restore(job_.net, state_of_first(*ranks(), state_.read(job_.net)));
+    state_.restore(job_.net, ranks()->state_of_first(state_.read(job_.net)));
     results_.epochs = counters().history;
   }
   const std::vector<std::string> names = detail::names_of(results_.metrics);
@@ -204,7 +202,7 @@ GLIA_INLINE void training_loop::run_behind_frozen_layers(const dataset_view& tra
 GLIA_INLINE void training_loop::run_epochs(const dataset_view& train,
                                            const dataset_view* validation) {
   std::vector<std::uint32_t> order(train.size());
-  batch_loader loader(train, options_.batch_size, distribution_.share());
+  batch_loader loader(train, options_.batch_size, step_.runner().share());
   train_ = &train;
   while (counters().history.size() < options_.epochs && !stopped()) {
     const bool going_on = counters().position > 0;
@@ -238,7 +236,7 @@ GLIA_INLINE void training_loop::run_epochs(const dataset_view& train,
       break;  // a callback has gone back to the beginning of the epoch
     }
     if (ranks() != nullptr) {
-      require_same_tensors(*ranks(), read_parameters(job_.net));
+      ranks()->require_same_tensors(read_parameters(job_.net));
     }
     results_.epochs.push_back(record);
     if (stopped()) {
@@ -299,7 +297,7 @@ GLIA_INLINE std::string training_loop::trace_not_finite(const training_state& ea
   const std::uint64_t index = earlier.position > 0 ? earlier.epoch - 1 : earlier.epoch;
   std::vector<std::uint32_t> order(train_->size());
   shuffle_for(index, order);
-  batch_loader loader(*train_, options_.batch_size, distribution_.share());
+  batch_loader loader(*train_, options_.batch_size, step_.runner().share());
   loader.start(std::span<const std::uint32_t>(order).subspan(earlier.position), index);
   training_state before = earlier;
   while (const batch* b = loader.next()) {
@@ -325,12 +323,7 @@ GLIA_INLINE std::string training_loop::find_not_finite(const batch& b) const {
     found = first_not_finite(job_, state_, part_for(*train_), b);
   }
   if (ranks() != nullptr) {
-    const std::vector<std::string> all = gather(*ranks(), found);
-    const auto one =
-        std::find_if(all.begin(), all.end(), [](const std::string& text) { return !text.empty(); });
-    found = one == all.end()
-                ? ""
-                : *one + ", on " + ranks()->name_of(static_cast<std::size_t>(one - all.begin()));
+    found = ranks()->first_text(found);
   }
   return found.empty() ? "no kernel, when they run one by one" : found;
 }
@@ -380,7 +373,7 @@ GLIA_INLINE void training_loop::tell(glia::event now, const glia::frozen_pass* p
     }
   }
   if (ranks() != nullptr && now != glia::event::train_end) {
-    said = agreed(*ranks(), said);
+    said = ranks()->agree(said);
   }
   // A resumed training without epochs left only has train_end, where callbacks can give the reason.
   if (said.next != callback_result::action::proceed && !stopped() &&

@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include "glia/distributed/rank_group.hpp"
 #include "glia/training/device_state.hpp"
 #include "glia/training/step_runner.hpp"
 #include "glia/training/training_job.hpp"
+#include "glia/training/training_ranks.hpp"
 
 namespace glia {
 
@@ -17,7 +17,7 @@ class training_step {
   /// `ranks` are the processes that train together; null if this process trains alone. Throws
   /// `value_error` if the model does not fit the loss.
   training_step(const training_job& job, std::shared_ptr<step_runner> runner,
-                std::shared_ptr<rank_group> ranks);
+                std::shared_ptr<training_ranks> ranks);
 
   /// Takes one training step on a batch, for the whole model or for the part after its frozen
   /// layers. Adds the batch's loss and metrics to `scores` if it is not null. On devices that
@@ -32,7 +32,7 @@ class training_step {
   [[nodiscard]] timeline* times() const { return times_; }
 
   /// The processes that train together; null if this process trains alone.
-  [[nodiscard]] rank_group* ranks() const { return ranks_.get(); }
+  [[nodiscard]] training_ranks* ranks() const { return ranks_.get(); }
   [[nodiscard]] const step_runner& runner() const { return *runner_; }
 
  private:
@@ -40,7 +40,7 @@ class training_step {
                      const batch& b, running_scores* scores) const;
 
   std::shared_ptr<step_runner> runner_;
-  std::shared_ptr<rank_group> ranks_;
+  std::shared_ptr<training_ranks> ranks_;
   timeline* times_ = nullptr;
 };
 

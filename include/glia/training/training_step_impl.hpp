@@ -9,7 +9,6 @@
 
 #include "glia/core/busy_time.hpp"
 #include "glia/core/inline.hpp"
-#include "glia/training/agreement.hpp"
 #include "glia/training/batch_checks.hpp"
 #include "glia/training/training_step.hpp"
 
@@ -29,7 +28,7 @@ GLIA_INLINE void collect_thread_times(const device& source, timeline* times) {
 
 GLIA_INLINE training_step::training_step(const training_job& job,
                                          std::shared_ptr<step_runner> runner,
-                                         std::shared_ptr<rank_group> ranks)
+                                         std::shared_ptr<training_ranks> ranks)
     : runner_(std::move(runner)), ranks_(std::move(ranks)) {
   require_logits(job.net.plan(), job.loss);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/distributed/rank_kernels.hpp"
 #include "glia/training/step_program_impl.hpp"
 
 namespace glia {
@@ -52,35 +53,32 @@ struct sum_layout {
 /// pass on one piece of a batch. The sum over the ranks follows. The graph serves all pieces of one
 /// shape. Its inputs are the members of `step_inputs` except `numbers`, the piece's share of the
 /// batch, and the parameters. Its outputs are the tensors of `layout`, then the model's outputs if
-/// a metric needs them. If `joined` is not null, batch normalization uses the samples of all its
-/// ranks.
+/// a metric needs them.
 class gradient_program {
  public:
   gradient_program(const glia::device& device, const step_shapes& shapes,
                    const parameter_list& parameters, const training_job& job,
-                   const std::optional<scoring>& scores, const std::optional<frozen_end>& frontier,
-                   rank_group* joined)
-      : program_(
-            record(device, shapes, parameters, job, scores, frontier, joined, layout_, mixes_)) {}
+                   const std::optional<scoring>& scores, const std::optional<frozen_end>& frontier)
+      : program_(record(device, shapes, parameters, job, scores, frontier, layout_, mixes_,
+                        exchanges_)) {}
 
   [[nodiscard]] const sum_layout& layout() const { return layout_; }
   [[nodiscard]] bool mixes_samples() const { return mixes_; }
+  /// Whether the ranks exchange numbers while the graph runs, as for `sync_batch_norm`.
+  [[nodiscard]] bool exchanges_numbers() const { return exchanges_; }
   [[nodiscard]] const program& calls() const { return program_; }
 
  private:
   [[nodiscard]] static program record(const glia::device& device, const step_shapes& shapes,
                                       const parameter_list& parameters, const training_job& job,
                                       const std::optional<scoring>& scores,
-                                      const std::optional<frozen_end>& frontier, rank_group* joined,
-                                      sum_layout& layout, bool& mixes) {
+                                      const std::optional<frozen_end>& frontier, sum_layout& layout,
+                                      bool& mixes, bool& exchanges) {
     const recorder rec(device.fused());
     tape at(rec);
     step_inputs in = detail::batch_inputs(rec, shapes);
     in.each = rec.input("each", real_of({}));
     const auto share = rec.input("share", real_of({}));
-    if (joined != nullptr) {
-      at.join_batch({joined, share});
-    }
     if (device.compiles_whole_graphs() || shapes.counted) {
       in.present = detail::present_input(rec, shapes.inputs[0]);
     }
@@ -112,11 +110,19 @@ class gradient_program {
       }
       detail::output_sums(rec, results, t, *scores, present);
     }
-    return detail::finish_step(rec.recorded(), device, shapes, frontier, step_kind::fast);
+    const auto& nodes = rec.recorded().nodes();
+    exchanges = std::any_of(nodes.begin(), nodes.end(), [](const graph_node& node) {
+      return node.kernel.as<kernels::moments_over_ranks>() != nullptr;
+    });
+    // Batch tiles could change the order of the exchanges with the number of samples of a rank.
+    step_shapes in_order = shapes;
+    in_order.depth_first = shapes.depth_first && !exchanges;
+    return detail::finish_step(rec.recorded(), device, in_order, frontier, step_kind::fast);
   }
 
   sum_layout layout_;
   bool mixes_ = false;
+  bool exchanges_ = false;
   program program_;
 };
 

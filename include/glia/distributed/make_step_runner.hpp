@@ -14,5 +14,5 @@ namespace glia {
 }  // namespace glia
 
 #ifndef GLIA_COMPILED
-#include "glia/training/make_step_runner_impl.hpp"
+#include "glia/distributed/make_step_runner_impl.hpp"
 #endif

@@ -9,7 +9,7 @@
 #include "glia/backends/host_backend.hpp"
 #include "glia/distributed/batch_sum.hpp"
 #include "glia/distributed/distribution.hpp"
-#include "glia/training/gradient_program.hpp"
+#include "glia/distributed/gradient_program.hpp"
 
 namespace glia {
 

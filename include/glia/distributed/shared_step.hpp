@@ -11,15 +11,16 @@
 #include <vector>
 
 #include "glia/backends/host_backend.hpp"
+#include "glia/distributed/agreement.hpp"
+#include "glia/distributed/batch_slice.hpp"
 #include "glia/distributed/batch_sum.hpp"
 #include "glia/distributed/distribution.hpp"
+#include "glia/distributed/gradient_program.hpp"
+#include "glia/distributed/score_exchange.hpp"
+#include "glia/distributed/shared_sum.hpp"
 #include "glia/graph/timeline.hpp"
-#include "glia/training/agreement.hpp"
-#include "glia/training/batch_slice.hpp"
+#include "glia/training/batch_checks.hpp"
 #include "glia/training/batch_tensors.hpp"
-#include "glia/training/gradient_program.hpp"
-#include "glia/training/shared_scores.hpp"
-#include "glia/training/shared_sum.hpp"
 #include "glia/training/step_arguments.hpp"
 #include "glia/training/step_runner.hpp"
 
@@ -34,11 +35,6 @@ class shared_step final : public step_runner {
     require<value_error>(!shared_.options.reproducible || !shared_.options.bfloat16_gradients,
                          "distributed: reproducible and bfloat16_gradients cannot both be set, "
                          "because the rounding to bfloat16 depends on the number of ranks");
-    require<value_error>(
-        !shared_.options.reproducible || !shared_.options.sync_batch_norm,
-        "distributed: reproducible and sync_batch_norm cannot both be set, because "
-        "reproducible computes the pieces of a batch one after another, so that "
-        "batch normalization cannot use all of them");
     constexpr std::size_t most = std::size_t{1} << 28;
     require<value_error>(shared_.options.bucket_bytes > 0 && shared_.options.bucket_bytes <= most,
                          "distributed: expected buckets of 1 to ", most, " bytes, got ",
@@ -67,16 +63,13 @@ class shared_step final : public step_runner {
         expected.size(), " samples from index ", expected.first, " of a batch of ", whole,
         " samples for ", shared_.ranks->name_of(shared_.rank()), ", got ", own.size,
         " samples from index ", own.first, "; divide the batch with distribution::share");
-    require<value_error>(!shared_.options.sync_batch_norm || whole >= shared_.size(),
-                         "distributed: with sync_batch_norm, expected at least ", shared_.size(),
-                         " samples in a batch, one for each rank, got ", whole,
-                         "; use another batch size");
     count_ = whole;
     counted_ = counted_by(step.job.loss, own, step.job.net.output_shape());
     if (!counted_.all()) {
       const auto of_ranks = gather_values(*shared_.ranks, count_of(counted_, own));
       count_ = std::accumulate(of_ranks.begin(), of_ranks.end(), std::size_t{0});
     }
+    const joint_step joint(*shared_.ranks);
     const index_range pieces = shared_.share().pieces;
     outputs_.clear();
     shared_sum* sum = nullptr;
@@ -113,6 +106,7 @@ class shared_step final : public step_runner {
     }
   }
 
+  [[nodiscard]] piece_share share() const override { return shared_.share(); }
   [[nodiscard]] bool allows_empty_batches() const override { return true; }
   void add_memory(training_memory& memory) const override {
     for (const recorded_gradients& recorded : gradients_) {
@@ -134,7 +128,6 @@ class shared_step final : public step_runner {
     const std::vector<rank_setting> own{{"ranks", text(shared_.size())},
                                         {"reproducible", text(options.reproducible)},
                                         {"pieces", text(shared_.pieces())},
-                                        {"synchronized batch norm", text(options.sync_batch_norm)},
                                         {"bfloat16 gradients", text(options.bfloat16_gradients)},
                                         {"bucket bytes", text(options.bucket_bytes)},
                                         {"share memory", text(options.share_memory)}};
@@ -159,13 +152,21 @@ class shared_step final : public step_runner {
     record_ = {};
   }
 
-  /// Whether steps use batch tiles. With `sync_batch_norm` they do not: the ranks then exchange
-  /// messages within a step, in an order that must not depend on the number of samples of a rank.
-  [[nodiscard]] bool depth_first(const model_core& net) const {
-    return net.depth_first() && !shared_.options.sync_batch_norm;
+  /// Throws `value_error` if not every rank computes the gradients of exactly one piece, but has to
+  /// exchange numbers with the other ranks meanwhile. `whole` is the number of samples of a batch.
+  void require_exchange(const gradient_program& program, std::size_t whole) const {
+    require<value_error>(
+        !program.exchanges_numbers() || !shared_.options.reproducible,
+        "distributed: reproducible and sync_batch_norm cannot be combined, because "
+        "reproducible computes the pieces of a batch one after another, so that "
+        "batch normalization cannot use all of them");
+    require<value_error>(!program.exchanges_numbers() || whole >= shared_.size(),
+                         "distributed: with sync_batch_norm, expected at least ", shared_.size(),
+                         " samples in a batch, one for each rank, got ", whole,
+                         "; use another batch size");
   }
   [[nodiscard]] step_shapes shapes_for(const model_core& net, const batch& b) const {
-    return {batch_of(b.size, net.sample_shape()), target_spec(b), depth_first(net),
+    return {batch_of(b.size, net.sample_shape()), target_spec(b), net.depth_first(),
             !counted_.all()};
   }
 
@@ -211,6 +212,7 @@ class shared_step final : public step_runner {
     };
     const auto found = std::find_if(gradients_.begin(), gradients_.end(), fits);
     if (found != gradients_.end()) {
+      require_exchange(*found->program, step.inputs.whole_size());
       return *found->program;
     }
     if (gradients_.size() == max_programs) {
@@ -220,8 +222,8 @@ class shared_step final : public step_runner {
     gradients_.push_back({shapes, step.part, scores,
                           std::make_unique<const gradient_program>(
                               net.device(), shapes, net.parameters(), step.job, scores,
-                              step.part == model_part::trained ? net.frontier() : std::nullopt,
-                              shared_.options.sync_batch_norm ? shared_.ranks.get() : nullptr)});
+                              step.part == model_part::trained ? net.frontier() : std::nullopt)});
+    require_exchange(*gradients_.back().program, step.inputs.whole_size());
     return *gradients_.back().program;
   }
 

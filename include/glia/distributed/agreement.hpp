@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,18 +12,12 @@
 #include "glia/core/error.hpp"
 #include "glia/core/named_tensor.hpp"
 #include "glia/distributed/messages.hpp"
-#include "glia/training/callback.hpp"
-#include "glia/training/state_bytes.hpp"
+#include "glia/distributed/state_bytes.hpp"
+#include "glia/training/training_ranks.hpp"
 
 // Checks and decisions that several ranks make together. All ranks call these functions, in the
 // same order.
 namespace glia {
-
-/// A setting that must be the same on all ranks, with its value on this rank.
-struct rank_setting {
-  std::string name;
-  std::string value;
-};
 
 /// Throws `rank_error` on every rank if the settings of a rank differ from the settings of rank 0.
 inline void require_same_settings(rank_group& ranks, std::span<const rank_setting> own) {
@@ -45,23 +38,6 @@ inline void require_same_settings(rank_group& ranks, std::span<const rank_settin
                         " have different settings: '", line(all[i], at), "' and '",
                         line(all[0], at),
                         "'; start the same program with the same arguments and data on all ranks");
-  }
-}
-
-/// Calls `body`, which all ranks call at the same point of the program. If it throws an exception
-/// on this rank, the other ranks are told and throw `rank_error`, because they cannot continue
-/// without this rank. `ranks` is null if there is only one process.
-template <class Body>
-decltype(auto) together(rank_group* ranks, const Body& body) {
-  try {
-    return body();
-  } catch (const rank_error&) {
-    throw;
-  } catch (const std::exception& e) {
-    if (ranks != nullptr) {
-      ranks->fail(e.what());
-    }
-    throw;
   }
 }
 

@@ -9,13 +9,13 @@
 #include "glia/core/living_ref.hpp"
 #include "glia/data/dataset_view.hpp"
 #include "glia/distributed/distribution.hpp"
+#include "glia/distributed/make_step_runner.hpp"
 #include "glia/losses/any_loss.hpp"
 #include "glia/models/model.hpp"
 #include "glia/optimizers/any_optimizer.hpp"
 #include "glia/training/evaluate.hpp"
 #include "glia/training/fit_options.hpp"
 #include "glia/training/history.hpp"
-#include "glia/training/make_step_runner.hpp"
 #include "glia/training/training_loop.hpp"
 #include "glia/training/training_state.hpp"
 
@@ -155,8 +155,7 @@ class trainer<Model, Loss, Optimizer> {
   [[nodiscard]] history run(const dataset_view& train, const dataset_view* validation,
                             const fit_options& options) {
     history results;
-    training_loop(job(), state_, step_, options_.distribution, options, results)
-        .run(train, validation);
+    training_loop(job(), state_, step_, options, results).run(train, validation);
     return results;
   }
 

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "glia/core/inline.hpp"
+#include "glia/distributed/make_step_runner.hpp"
+#include "glia/distributed/shared_step.hpp"
 #include "glia/training/local_step.hpp"
-#include "glia/training/make_step_runner.hpp"
-#include "glia/training/shared_step.hpp"
 
 namespace glia {
 
