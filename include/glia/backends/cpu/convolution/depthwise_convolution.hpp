@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
-#include "glia/backends/cpu/isa/vector_loops.hpp"
+#include "glia/backends/cpu/isa/with_isa.hpp"
 
 namespace glia::cpu_loops {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "glia/backends/cpu/isa/vector_loops.hpp"
-#include "glia/backends/cpu/loops/patch_grid.hpp"
+#include "glia/backends/cpu/convolution/padded_image.hpp"
+#include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
 #include "glia/core/memory_pool.hpp"
 

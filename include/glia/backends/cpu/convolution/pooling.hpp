@@ -11,6 +11,37 @@
 
 namespace glia::cpu_loops {
 
+/// The steps of a window along one axis whose positions are inside the image, in 0 ... extent - 1.
+struct inside_steps {
+  inside_steps(std::size_t output, std::size_t stride, std::size_t dilation, std::size_t padding,
+               std::size_t window, std::size_t extent) {
+    const std::size_t start = output * stride;
+    first = start < padding ? (padding - start + dilation - 1) / dilation : 0;
+    const std::size_t end = extent + padding - start;  // the end of the image, counted from `start`
+    const std::size_t last = std::min(window, (end + dilation - 1) / dilation);
+    count = last > first ? last - first : 0;
+    at = start + first * dilation - padding;
+  }
+  std::size_t first;  ///< First step.
+  std::size_t count;
+  std::size_t at;  ///< Position of the first step in the image.
+};
+
+/// Returns the window of output (oy, ox). `at` receives the offset of its first pixel in the image.
+[[nodiscard]] inline pool_window window_at(const window_sizes& s, std::size_t oy, std::size_t ox,
+                                           std::size_t& at) {
+  const window2d& k = s.window;
+  const inside_steps y(oy, k.stride_height, k.dilation_height, k.pad_top, k.height, s.h);
+  const inside_steps x(ox, k.stride_width, k.dilation_width, k.pad_left, k.width, s.w);
+  at = (y.at * s.w + x.at) * s.c;
+  return {y.count,
+          x.count,
+          k.dilation_height * s.w * s.c,
+          k.dilation_width * s.c,
+          y.first * k.width + x.first,
+          k.width};
+}
+
 /// Computes poolings and their gradients. Threads share the images, and the innermost loop runs
 /// over the channels.
 template <class T>

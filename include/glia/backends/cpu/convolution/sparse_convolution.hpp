@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
-#include "glia/backends/cpu/isa/vector_loops.hpp"
+#include "glia/backends/cpu/isa/with_isa.hpp"
 
 namespace glia::cpu_loops {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "glia/backends/cpu/isa/vector_loops.hpp"
+#include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/backends/cpu/loops/pool_window.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
 #include "glia/backends/host_tensor.hpp"

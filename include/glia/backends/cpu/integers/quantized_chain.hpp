@@ -9,9 +9,9 @@
 #include <span>
 
 #include "glia/backends/cpu/convolution/chain_layout.hpp"
+#include "glia/backends/cpu/convolution/padded_image.hpp"
 #include "glia/backends/cpu/integers/quantized_packing.hpp"
-#include "glia/backends/cpu/isa/integer_loops.hpp"
-#include "glia/backends/cpu/loops/patch_grid.hpp"
+#include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/kernels/quantization.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "glia/backends/cpu/isa/integer_loops.hpp"
+#include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/backends/cpu/loops/clamp_range.hpp"
 #include "glia/kernels/quantization.hpp"
 

@@ -1,4 +1,4 @@
-// Included by vector_loops.inl inside the struct of one instruction set: convolution as products of
+// Members of vector_loops (see vector_loops.inl): convolution as products of
 // patches with panels of weights. patch_grid.hpp explains the terms.
 
 // Returns each element limited to low ... high. NaN stays NaN.

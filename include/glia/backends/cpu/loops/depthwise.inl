@@ -1,4 +1,4 @@
-// Included by vector_loops.inl inside the struct of one instruction set: convolutions that process
+// Members of vector_loops (see vector_loops.inl): convolutions that process
 // each channel separately. The elements of a vector are channels.
 
 // Computes out[i][j][c] = clamped(bias[c] + sum over y, x of

@@ -1,4 +1,4 @@
-// Included by vector_loops.inl inside the struct of one instruction set: the loop patterns that the
+// Members of vector_loops (see vector_loops.inl): the loop patterns that the
 // kernels share.
 
 // A strip of this length stays in the first-level cache.

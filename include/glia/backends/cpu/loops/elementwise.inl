@@ -1,4 +1,4 @@
-// Included by vector_loops.inl inside the struct of one instruction set: element-wise functions. y
+// Members of vector_loops (see vector_loops.inl): element-wise functions. y
 // may be x.
 
 template <class T>

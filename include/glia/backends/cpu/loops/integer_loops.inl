@@ -1,10 +1,9 @@
-// The loops of quantized convolutions for one instruction set, GLIA_INTEGER_ISA. They use the
-// registers GLIA_INTEGER_REGISTERS, or GLIA_INTEGER_NARROW_REGISTERS for a few channels if narrower
-// registers exist; see integer_loops.hpp.
+// The loops of quantized convolutions for one instruction set. They use its integer_registers, or
+// narrow_integer_registers for a few channels if narrower registers exist.
 
-struct GLIA_INTEGER_ISA {
-  using wide = GLIA_INTEGER_REGISTERS;
-  using narrow = GLIA_INTEGER_NARROW_REGISTERS;
+struct integer_loops {
+  using wide = integer_registers;
+  using narrow = narrow_integer_registers;
 
   /// Number of channels in a panel.
   static constexpr std::size_t panel_width = wide::size;

@@ -1,4 +1,4 @@
-// Included by vector_loops.inl inside the struct of one instruction set: elementary functions
+// Members of vector_loops (see vector_loops.inl): elementary functions
 // without branches or calls, so that loops over them vectorize. The loops vectorize only if these
 // functions are inlined.
 
@@ -185,35 +185,4 @@ template <class T>
 }
 [[gnu::always_inline]] static double normal_cdf_of(double x) {
   return 0.5 * __builtin_erfc(x * -0.70710678118654752440);
-}
-
-// Computes square roots in place. std::sqrt may set errno, which prevents compilers from
-// vectorizing it.
-static void square_roots(float* x, std::size_t n) {
-  std::size_t i = 0;
-#if defined(GLIA_ISA_IS_AVX512)
-  for (; i + 16 <= n; i += 16) {
-    _mm512_storeu_ps(x + i, _mm512_maskz_sqrt_ps(0xFFFF, _mm512_loadu_ps(x + i)));
-  }
-#elif defined(GLIA_ISA_IS_AVX2)
-  for (; i + 8 <= n; i += 8) {
-    _mm256_storeu_ps(x + i, _mm256_sqrt_ps(_mm256_loadu_ps(x + i)));
-  }
-#elif defined(__SSE2__)
-  for (; i + 4 <= n; i += 4) {
-    _mm_storeu_ps(x + i, _mm_sqrt_ps(_mm_loadu_ps(x + i)));
-  }
-#elif defined(__aarch64__)
-  for (; i + 4 <= n; i += 4) {
-    vst1q_f32(x + i, vsqrtq_f32(vld1q_f32(x + i)));
-  }
-#endif
-  for (; i < n; ++i) {
-    x[i] = __builtin_sqrtf(x[i]);
-  }
-}
-static void square_roots(double* x, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) {
-    x[i] = __builtin_sqrt(x[i]);
-  }
 }

@@ -1,4 +1,4 @@
-// Included by vector_loops.inl inside the struct of one instruction set: normalization of columns
+// Members of vector_loops (see vector_loops.inl): normalization of columns
 // and of rows.
 
 // These functions add rows of x, which are `step` apart, to sums for each column. They add four

@@ -1,4 +1,4 @@
-// Included by vector_loops.inl inside the struct of one instruction set: convolution and 2 x 2 max
+// Members of vector_loops (see vector_loops.inl): convolution and 2 x 2 max
 // pooling in registers; see pooled_convolution.hpp.
 
 // Lists first the windows that read a nonzero element, then the blank windows. Returns the number
@@ -191,7 +191,7 @@ static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows,
     }
     for (std::size_t i = 0; i < count; ++i) {
       const vector gradient = simd::load(dy + windows[i].output + c);
-      const mask winner = load_positions<mask>(position + windows[i].output + c);
+      const mask winner = load_positions(position + windows[i].output + c, mask{});
       const T* first = x + windows[i].input;
       for (std::size_t p = 0; p < patches; ++p) {
         const vector part =

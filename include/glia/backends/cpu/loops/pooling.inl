@@ -1,4 +1,4 @@
-// Included by vector_loops.inl inside the struct of one instruction set: operations on the channels
+// Members of vector_loops (see vector_loops.inl): operations on the channels
 // of one pooling window.
 
 // Computes y[c], the largest x[c] in the window, and position[c], its position. Of equal values,
@@ -142,7 +142,7 @@ static void add_kept(const T* dy, const Position* position, Position cut, std::s
   for (; c + simd::count <= channels; c += simd::count) {
     vector kept{};
     for (std::size_t at = c; at < rows * channels; at += channels) {
-      const mask winner = load_positions<mask>(position + at);
+      const mask winner = load_positions(position + at, mask{});
       kept +=
           winner == static_cast<element_integer<T>>(cut) - mask{} ? vector{} : simd::load(dy + at);
     }

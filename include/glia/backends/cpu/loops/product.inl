@@ -1,4 +1,4 @@
-// Included inside the struct of one instruction set: tiles of a matrix product; see
+// Members of vector_loops (see vector_loops.inl): tiles of a matrix product; see
 // dense_product.hpp.
 
 // Copies columns of a matrix. The rows of `to` are whole registers, padded with zeros.
@@ -15,24 +15,6 @@ static void copy_columns(const T* from, std::size_t from_row, std::size_t rows, 
       copy_some(from + j, columns - j, to + j);
     }
   }
-}
-// Copies fewer elements than a register has, and fills the register with zeros.
-static void copy_some(const float* from, std::size_t count, float* to) {
-#if defined(GLIA_ISA_IS_AVX512)
-  const auto mask = static_cast<__mmask16>((1U << count) - 1U);
-  _mm512_storeu_ps(to, _mm512_maskz_loadu_ps(mask, from));
-#elif defined(GLIA_ISA_IS_AVX2)
-  const __m256i elements = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), elements);
-  _mm256_storeu_ps(to, _mm256_maskload_ps(from, mask));
-#else
-  copy_some<float>(from, count, to);
-#endif
-}
-template <class T>
-static void copy_some(const T* from, std::size_t count, T* to) {
-  simd_of<T>::store(typename simd_of<T>::vector{}, to);
-  std::memcpy(to, from, count * sizeof(T));
 }
 
 // Computes c = a b for one row a (depth), whose elements are a_step apart, and `panels` panels of

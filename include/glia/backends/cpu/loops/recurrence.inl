@@ -1,4 +1,4 @@
-// Included by vector_loops.inl inside the struct of one instruction set: a step of one sample in a
+// Members of vector_loops (see vector_loops.inl): a step of one sample in a
 // recurrent layer of U units. The step adds x to the products a of the previous state. It
 // overwrites the state h and c. `keep` holds the values that the gradient needs from the step.
 

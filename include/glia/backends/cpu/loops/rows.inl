@@ -1,4 +1,4 @@
-// Included by vector_loops.inl inside the struct of one instruction set: sums, and operations on
+// Members of vector_loops (see vector_loops.inl): sums, and operations on
 // rows of matrices.
 
 // Returns the sum of x. A fixed number of partial sums is added in a fixed order.

@@ -1,4 +1,4 @@
-// Included inside the struct of one instruction set: products with a factor that has many zeros;
+// Members of vector_loops (see vector_loops.inl): products with a factor that has many zeros;
 // see sparse_product.hpp.
 
 // The number of vectors of sums that stay in registers.
@@ -19,13 +19,11 @@ template <class T>
 static std::size_t list_nonzeros(const T* x, std::size_t n, nonzero<T>* entries) {
   std::size_t count = 0;
   std::size_t i = 0;
-#if defined(GLIA_ISA_IS_AVX512)
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (requires { append_sixteen(x, i, entries); }) {
     for (; i + 16 <= n; i += 16) {
       count += append_sixteen(x + i, i, entries + count);
     }
   }
-#endif
   for (; i + 8 <= n; i += 8) {
     count += append_nonzeros(x + i, i, entries + count);
   }
@@ -167,96 +165,6 @@ static void transpose_matrix(const T* x, std::size_t x_step, T* y, std::size_t y
   }
   for (; i < rows; ++i) {
     for (std::size_t j = 0; j < columns; ++j) {
-      y[j * y_step + i] = x[i * x_step + j];
-    }
-  }
-}
-
-// Appends the nonzeros among 8 values, without branches. A mask moves the nonzeros to the front,
-// and all 8 elements are written. The caller advances by the number returned.
-static std::size_t append_nonzeros(const float* x, std::size_t first, nonzero<float>* entries) {
-#if defined(GLIA_ISA_IS_AVX2) || defined(GLIA_ISA_IS_AVX512)
-  const __m256 values = _mm256_loadu_ps(x);
-  const auto mask = static_cast<unsigned>(
-      _mm256_movemask_ps(_mm256_cmp_ps(values, _mm256_setzero_ps(), _CMP_NEQ_UQ)));
-  // One byte per nonzero position, packed: the indices of the set bits.
-  const std::uint64_t bytes = _pdep_u64(mask, 0x0101010101010101) * 0xFF;
-  const std::uint64_t kept = _pext_u64(0x0706050403020100, bytes);
-  const __m256i positions = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kept)));
-  const __m256i packed = _mm256_castps_si256(_mm256_permutevar8x32_ps(values, positions));
-  const __m256i indices = _mm256_add_epi32(positions, _mm256_set1_epi32(static_cast<int>(first)));
-  const __m256i low = _mm256_unpacklo_epi32(packed, indices);
-  const __m256i high = _mm256_unpackhi_epi32(packed, indices);
-  auto* to = reinterpret_cast<__m256i*>(entries);
-  _mm256_storeu_si256(to, _mm256_permute2x128_si256(low, high, 0x20));
-  _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(low, high, 0x31));
-  return static_cast<std::size_t>(__builtin_popcount(mask));
-#else
-  return append_nonzeros<float>(x, first, entries);
-#endif
-}
-template <class T>
-static std::size_t append_nonzeros(const T* x, std::size_t first, nonzero<T>* entries) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < 8; ++i) {
-    entries[count] = {x[i], static_cast<std::uint32_t>(first + i)};
-    count += x[i] != 0 ? 1U : 0U;
-  }
-  return count;
-}
-
-#if defined(GLIA_ISA_IS_AVX512)
-// Appends the nonzeros among 16 values. A mask packs the nonzeros and their indices, which are then
-// joined in pairs.
-static std::size_t append_sixteen(const float* x, std::size_t first, nonzero<float>* entries) {
-  const __m512 values = _mm512_loadu_ps(x);
-  const __mmask16 mask = _mm512_cmp_ps_mask(values, _mm512_setzero_ps(), _CMP_NEQ_UQ);
-  const __m512i steps = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  const __m512i packed = _mm512_castps_si512(_mm512_maskz_compress_ps(mask, values));
-  const __m512i indices = _mm512_maskz_compress_epi32(
-      mask, _mm512_add_epi32(steps, _mm512_set1_epi32(static_cast<int>(first))));
-  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-  const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
-  _mm512_storeu_si512(entries, _mm512_permutex2var_epi32(packed, low, indices));
-  _mm512_storeu_si512(entries + 8, _mm512_permutex2var_epi32(packed, high, indices));
-  return static_cast<std::size_t>(__builtin_popcount(mask));
-}
-#endif
-
-// Transposes an 8 x 8 tile: first pairs, then groups of four, then halves of rows change places.
-static void transpose_tile(const float* x, std::size_t x_step, float* y, std::size_t y_step) {
-#if defined(GLIA_ISA_IS_AVX2) || defined(GLIA_ISA_IS_AVX512)
-  __m256 r[8];
-  __m256 t[8];
-#pragma GCC unroll 8
-  for (std::size_t i = 0; i < 8; ++i) {
-    r[i] = _mm256_loadu_ps(x + i * x_step);
-  }
-#pragma GCC unroll 4
-  for (std::size_t i = 0; i < 8; i += 2) {
-    t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
-    t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
-  }
-#pragma GCC unroll 2
-  for (std::size_t i = 0; i < 8; i += 4) {
-    r[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
-    r[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xEE);
-    r[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
-    r[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xEE);
-  }
-#pragma GCC unroll 4
-  for (std::size_t i = 0; i < 4; ++i) {
-    _mm256_storeu_ps(y + i * y_step, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
-    _mm256_storeu_ps(y + (i + 4) * y_step, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
-  }
-#else
-  transpose_tile<float>(x, x_step, y, y_step);
-#endif
-}
-template <class T>
-static void transpose_tile(const T* x, std::size_t x_step, T* y, std::size_t y_step) {
-  for (std::size_t i = 0; i < 8; ++i) {
-    for (std::size_t j = 0; j < 8; ++j) {
       y[j * y_step + i] = x[i * x_step + j];
     }
   }

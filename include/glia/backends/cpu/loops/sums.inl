@@ -1,4 +1,4 @@
-// Included by vector_loops.inl inside the struct of one instruction set: sums of many numbers.
+// Members of vector_loops (see vector_loops.inl): sums of many numbers.
 // long_sum.hpp gives their error bounds.
 
 // Adds x to a total with compensation, element by element, as in compensated_sum.

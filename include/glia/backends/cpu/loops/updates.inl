@@ -1,4 +1,4 @@
-// Included by vector_loops.inl inside the struct of one instruction set: optimizer steps. The
+// Members of vector_loops (see vector_loops.inl): optimizer steps. The
 // kernels' comments contain the formulas.
 
 template <class T>

@@ -1,4 +1,4 @@
-// Included inside the struct of one instruction set: Winograd's transforms for 2 x 2 kernels and 2
+// Members of vector_loops (see vector_loops.inl): Winograd's transforms for 2 x 2 kernels and 2
 // x 2 outputs; see winograd_pooling.hpp. Channels come in whole registers.
 
 // Computes transformed[3 i + j] (step apart) = B^T d B of a tile of 3 x 3 pixels.

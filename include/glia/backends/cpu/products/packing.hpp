@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "glia/backends/cpu/isa/vector_loops.hpp"
+#include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/backends/cpu/products/gemm.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "glia/backends/cpu/isa/blas_core.hpp"
-#include "glia/backends/cpu/isa/vector_loops.hpp"
+#include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/core/busy_time.hpp"
 #include "glia/core/flush_denormals.hpp"
 #include "glia/core/thread_pool.hpp"
