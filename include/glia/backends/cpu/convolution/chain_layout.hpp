@@ -20,7 +20,7 @@ namespace glia::cpu_loops {
 class chain_layout {
  public:
   /// The largest number of stages: the links, and the stages before, between and after them.
-  static constexpr std::size_t most = 2 * max_chain + 1;
+  static constexpr std::size_t max_stages = 2 * max_chain + 1;
 
   /// The rows that one link passes to the next, with the padding of the next link beside them.
   struct ring {
@@ -106,11 +106,11 @@ class chain_layout {
       }
       const std::size_t right = r.columns - r.pad_left - r.inside;
       const T padding = i == 0 ? first_padding : T{0};
-      T* at = scratch + r.first;
+      T* cursor = scratch + r.first;
       for (std::size_t row = 0; row < r.panels * r.rows && r.columns > r.inside; ++row) {
-        std::fill_n(at, r.pad_left * panel_width_, padding);
-        at += (r.pad_left + r.inside) * panel_width_;
-        at = std::fill_n(at, right * panel_width_, padding);
+        std::fill_n(cursor, r.pad_left * panel_width_, padding);
+        cursor += (r.pad_left + r.inside) * panel_width_;
+        cursor = std::fill_n(cursor, right * panel_width_, padding);
       }
     }
   }
@@ -152,7 +152,7 @@ class chain_layout {
 
   std::span<const window_sizes> sizes_;
   std::size_t panel_width_;
-  std::array<ring, most> rings_;
+  std::array<ring, max_stages> rings_;
   std::size_t band_ = 1;
   std::size_t zeros_ = 0;
   std::size_t end_ = 0;

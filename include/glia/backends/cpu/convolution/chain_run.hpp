@@ -110,12 +110,12 @@ class chain_run {
     const std::size_t last = layout_.count() - 1;
     state s = state_of(x, y, image, thread);
     layout_.clear(s.scratch);
-    s.made[last] = first;
+    s.finished[last] = first;
     for (std::size_t i = last; i > 0; --i) {
-      s.made[i - 1] = layout_.first_seen(i, s.made[i]);
+      s.finished[i - 1] = layout_.first_seen(i, s.finished[i]);
     }
-    while (s.made[last] < end) {
-      make(s, last, std::min(s.made[last] + layout_.band(), end));
+    while (s.finished[last] < end) {
+      make(s, last, std::min(s.finished[last] + layout_.band(), end));
     }
   }
 
@@ -137,7 +137,7 @@ class chain_run {
     const T* x;  // the image
     T* y;
     T* scratch;
-    std::array<std::size_t, max_chain> made;  // number of rows that each link has computed
+    std::array<std::size_t, max_chain> finished;  // rows of each link
   };
 
   [[nodiscard]] state state_of(const T* x, T* y, std::size_t image, std::size_t thread) const {
@@ -156,17 +156,17 @@ class chain_run {
   /// Computes the rows of link i up to `end`. First computes the rows of earlier links that these
   /// rows need.
   void make(state& s, std::size_t i, std::size_t end) const {
-    const std::size_t first = s.made[i];
+    const std::size_t first = s.finished[i];
     if (first >= end) {
       return;
     }
     if (i > 0) {
       // Rows that are in no window are skipped. They exist if strides are longer than windows.
-      s.made[i - 1] = std::max(s.made[i - 1], layout_.first_seen(i, first));
+      s.finished[i - 1] = std::max(s.finished[i - 1], layout_.first_seen(i, first));
       make(s, i - 1, layout_.end_seen(i, end));
     }
     make_link(s, i, first, end, {0, (layout_.size(i).o + width - 1) / width});
-    s.made[i] = end;
+    s.finished[i] = end;
   }
 
   /// Computes rows first ... end - 1 of some panels of link i.
@@ -185,25 +185,25 @@ class chain_run {
     const window2d& k = size.window;
     const clamp_range<T> range(links_[i].map);
     const bool last = layout_.last(i);
-    for (std::size_t some = 0; first < end; first += some) {
+    for (std::size_t count = 0; first < end; first += count) {
       // Rows that must be contiguous: all remaining rows or, in a ring, the rows before it starts
       // again.
-      some = std::min(end - first, seen_rows<T>::most(size));
-      some = last ? some : std::min(some, layout_.rows_until_turn(i, first));
+      count = std::min(end - first, seen_rows<T>::max_rows(size));
+      count = last ? count : std::min(count, layout_.rows_until_turn(i, first));
       for (std::size_t panel = panels.first; panel < panels.end; ++panel) {
         const T* bias = panels_[i] + panel * (1 + k.height * k.width) * width;
-        const seen_rows<T> seen(size, first, some, [&](std::size_t row) {
+        const seen_rows<T> seen(size, first, count, [&](std::size_t row) {
           return s.scratch +
                  (row < size.h ? layout_.padded_row(i - 1, panel, row) : layout_.zeros());
         });
-        T* const to = last ? s.y + first * size.ow * size.o + panel * width
-                           : s.scratch + layout_.row(i, panel, first);
+        T* const target = last ? s.y + first * size.ow * size.o + panel * width
+                               : s.scratch + layout_.row(i, panel, first);
         loops_.convolve_channels(
-            depthwise_rows{some, size.ow, last ? std::min(width, size.o - panel * width) : width,
+            depthwise_rows{count, size.ow, last ? std::min(width, size.o - panel * width) : width,
                            k.height, k.width, k.stride_width, k.dilation_width, width,
                            last ? size.o : width,
                            last ? size.ow * size.o : layout_.behind(i).columns * width},
-            seen.data(), bias + width, bias, to, range);
+            seen.data(), bias + width, bias, target, range);
       }
     }
   }
@@ -226,30 +226,30 @@ class chain_run {
                                ? first_.image().read(s.x, first_.image().band(first, end - first),
                                                      s.scratch + layout_.end())
                                : nullptr;
-    patch_products<T> by{i == 0 ? first_.runs().data() : runs_[i].data(),
-                         i == 0 ? first_.run_length() : width,
-                         depth(size),
-                         panels_[i] + panels.first * panel_size,
-                         0,
-                         panel_step};
+    patch_products<T> products{i == 0 ? first_.runs().data() : runs_[i].data(),
+                               i == 0 ? first_.run_length() : width,
+                               depth(size),
+                               panels_[i] + panels.first * panel_size,
+                               0,
+                               panel_step};
     for (std::size_t from_output = panels.first * width; from_output < columns;
          from_output += block) {
-      by.outputs = std::min(block, columns - from_output);
-      pixels at(*this, s, i, image, first);
+      products.outputs = std::min(block, columns - from_output);
+      pixels pixel(*this, s, i, image, first);
       for (std::size_t tile = 0; tile < tiles; ++tile) {
         // Tiles have nearly equal sizes. A small last tile would have too few independent sums to
         // hide the latency of additions.
         const std::size_t n = (tile + 1) * outputs / tiles - tile * outputs / tiles;
-        std::array<const T*, Loops::tile_patches> from;
-        std::array<T*, Loops::tile_patches> to;
+        std::array<const T*, Loops::tile_patches> source;
+        std::array<T*, Loops::tile_patches> target;
         for (std::size_t j = 0; j < n; ++j) {
-          from[j] = at.from;
-          to[j] = at.to + from_output / width * panel_step;
-          at.advance();
+          source[j] = pixel.source;
+          target[j] = pixel.target + from_output / width * panel_step;
+          pixel.advance();
         }
-        loops_.multiply_patches(by, from.data(), n, to.data(), range);
+        loops_.multiply_patches(products, source.data(), n, target.data(), range);
       }
-      by.panels += block / width * panel_size;
+      products.panels += block / width * panel_size;
     }
   }
 
@@ -263,12 +263,12 @@ class chain_run {
       begin_row();
     }
 
-    const T* from = nullptr;
-    T* to = nullptr;
+    const T* source = nullptr;
+    T* target = nullptr;
 
     void advance() {
-      from += from_step_;
-      to += to_step_;
+      source += source_step_;
+      target += target_step_;
       if (--left_ == 0) {
         ++row_;
         begin_row();
@@ -282,14 +282,15 @@ class chain_run {
       left_ = size.ow;
       if (i_ == 0) {
         const patch_grid grid = run_.first_.image().grid({});
-        from = image_ + (row_ - first_) * grid.row_step;
-        from_step_ = grid.column_step;
+        source = image_ + (row_ - first_) * grid.row_step;
+        source_step_ = grid.column_step;
       } else {
-        from = s_.scratch + layout.padded_row(i_ - 1, 0, row_);
-        from_step_ = width;
+        source = s_.scratch + layout.padded_row(i_ - 1, 0, row_);
+        source_step_ = width;
       }
-      to = layout.last(i_) ? s_.y + row_ * size.ow * size.o : s_.scratch + layout.row(i_, 0, row_);
-      to_step_ = layout.last(i_) ? size.o : width;
+      target =
+          layout.last(i_) ? s_.y + row_ * size.ow * size.o : s_.scratch + layout.row(i_, 0, row_);
+      target_step_ = layout.last(i_) ? size.o : width;
     }
 
     const chain_run& run_;
@@ -299,8 +300,8 @@ class chain_run {
     std::size_t first_;
     std::size_t row_;
     std::size_t left_ = 0;  // remaining columns of the row
-    std::size_t from_step_ = 0;
-    std::size_t to_step_ = 0;
+    std::size_t source_step_ = 0;
+    std::size_t target_step_ = 0;
   };
 
   Loops loops_;

@@ -58,21 +58,21 @@ class convolution {
       const std::size_t rows =
           rows_per_block(s, depthwise ? d.rows_per_band(loops) : c.rows_per_band());
       const std::size_t bands = (s.oh + rows - 1) / rows;
-      const std::size_t room = depthwise ? d.scratch_size(loops, rows) : c.band_size(rows);
-      const host_tensor<T> scratch(memory, {team_->threads(), room});
+      const std::size_t scratch_size = depthwise ? d.scratch_size(loops, rows) : c.band_size(rows);
+      const host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
       team_->run(s.n * bands, [&](std::size_t task, std::size_t thread) {
         const std::size_t first = task % bands * rows;
         const std::size_t count = std::min(rows, s.oh - first);
         const T* const image = x + task / bands * s.h * s.w * s.c;
-        T* const mine = scratch.data() + thread * room;
-        T* const to = y + (task / bands * s.oh + first) * s.ow * s.o;
+        T* const mine = scratch.data() + thread * scratch_size;
+        T* const target = y + (task / bands * s.oh + first) * s.ow * s.o;
         const row_band band = c.image().band(first, count);
         if (depthwise) {
-          d.forward(loops, image, band, w, bias, to, range, mine);
+          d.forward(loops, image, band, w, bias, target, range, mine);
         } else {
-          c.forward(loops, c.image().read(image, band, mine), band, packed.data(), to, range);
+          c.forward(loops, c.image().read(image, band, mine), band, packed.data(), target, range);
         }
-        last.apply(loops, to, s.ow * s.o, count, 0, s.ow * s.o);
+        last.apply(loops, target, s.ow * s.o, count, 0, s.ow * s.o);
       });
     });
   }
@@ -110,28 +110,28 @@ class convolution {
       }
       const std::size_t rows = c.rows_per_band();
       const host_tensor<T> scratch(memory, {team_->threads(), c.band_size(rows)});
-      const typename sparse_convolution<T>::scratch room(s, listed ? rows : 0, team_->threads(),
-                                                         memory);
+      const typename sparse_convolution<T>::scratch list_memory(s, listed ? rows : 0,
+                                                                team_->threads(), memory);
       team_->run(s.n, [&](std::size_t image, std::size_t thread) {
         T* const padded = scratch.data() + thread * c.band_size(rows);
-        T* const to = dx + image * s.h * s.w * s.c;
+        T* const target = dx + image * s.h * s.w * s.c;
         std::size_t covered = 0;
         for (std::size_t first = 0; first < s.oh; first += rows) {
           const row_band band = c.image().band(first, std::min(rows, s.oh - first));
-          const T* from = dy + (image * s.oh + first) * s.ow * s.o;
+          const T* source = dy + (image * s.oh + first) * s.ow * s.o;
           std::fill_n(padded, c.band_size(band.rows), T{0});
           if (depthwise) {
-            depthwise_convolution<T>(c).add_input_gradient(loops, from, band, w, padded);
+            depthwise_convolution<T>(c).add_input_gradient(loops, source, band, w, padded);
           } else if (listed) {
-            const gradient_lists<T> lists = room.of_thread(thread);
-            sparse.list(loops, from, band, lists);
+            const gradient_lists<T> lists = list_memory.of_thread(thread);
+            sparse.list(loops, source, band, lists);
             sparse.add_input_gradient(loops, lists, band, weights.data(), padded);
           } else {
-            c.add_input_gradient(loops, from, band, weights, padded);
+            c.add_input_gradient(loops, source, band, weights, padded);
           }
-          covered = c.image().add(loops, padded, band, covered, to);
+          covered = c.image().add(loops, padded, band, covered, target);
         }
-        c.image().clear(to, covered, s.h);
+        c.image().clear(target, covered, s.h);
       });
     });
   }
@@ -153,10 +153,10 @@ class convolution {
     const std::size_t extra = with_isa(level, [&](auto loops) {
       return c.template kernel_gradient_scratch<decltype(loops)>(rows);
     });
-    const std::size_t each = c.band_size(rows) + extra;
-    const host_tensor<T> scratch(memory, {team_->threads(), each});
-    const typename sparse_convolution<T>::scratch room(s, listed ? rows : 0, team_->threads(),
-                                                       memory);
+    const std::size_t scratch_size = c.band_size(rows) + extra;
+    const host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
+    const typename sparse_convolution<T>::scratch list_memory(s, listed ? rows : 0,
+                                                              team_->threads(), memory);
     const host_tensor<T> transposed(memory, {listed ? size : 0});
     sum_over_lanes(
         *team_, level, memory, s.n, size, listed ? transposed.data() : dw,
@@ -167,21 +167,22 @@ class convolution {
           return depthwise ? whole + parts : parts;
         },
         [&](auto loops, std::size_t image, std::size_t images, auto& sums, std::size_t thread) {
-          T* const padded = scratch.data() + thread * each;
+          T* const padded = scratch.data() + thread * scratch_size;
           for (; images > 0; ++image, --images) {
             for (std::size_t first = 0; first < s.oh; first += rows) {
               const row_band band = c.image().band(first, std::min(rows, s.oh - first));
-              const T* from = c.image().read(x + image * s.h * s.w * s.c, band, padded);
+              const T* source = c.image().read(x + image * s.h * s.w * s.c, band, padded);
               const T* gradient = dy + (image * s.oh + first) * s.ow * s.o;
               if (depthwise) {
-                depthwise_convolution<T>(c).add_kernel_gradient(loops, from, band, gradient, sums);
+                depthwise_convolution<T>(c).add_kernel_gradient(loops, source, band, gradient,
+                                                                sums);
               } else if (listed) {
-                const gradient_lists<T> lists = room.of_thread(thread);
+                const gradient_lists<T> lists = list_memory.of_thread(thread);
                 sparse.list(loops, gradient, band, lists);
-                sparse.add_kernel_gradient(loops, from, lists, sums.data());
+                sparse.add_kernel_gradient(loops, source, lists, sums.data());
                 sums.added(c.image().grid(band).parts());
               } else {
-                c.add_kernel_gradient(loops, from, band, gradient, sums,
+                c.add_kernel_gradient(loops, source, band, gradient, sums,
                                       padded + c.band_size(rows));
               }
             }
@@ -198,8 +199,8 @@ class convolution {
   // With fewer images, rows are distributed over the threads as well.
   static constexpr std::size_t few_images = 8;
 
-  static std::size_t rows_per_block(const window_sizes& s, std::size_t most) {
-    return s.n >= few_images ? most : std::min(most, (s.oh + 3) / 4);
+  static std::size_t rows_per_block(const window_sizes& s, std::size_t max_rows) {
+    return s.n >= few_images ? max_rows : std::min(max_rows, (s.oh + 3) / 4);
   }
 
   [[nodiscard]] bool few_nonzeros(const patch_convolution<T>& c, const T* dy) const {

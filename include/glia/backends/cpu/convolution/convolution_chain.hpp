@@ -28,19 +28,19 @@ class convolution_chain {
   template <std::same_as<tensor>... Others>
   void compute(const kernels::conv2d_chain& k, const memory_pool& memory, const tensor& x,
                const Others&... others) const {
-    const std::array<const tensor*, sizeof...(Others)> all{&others...};
+    const std::array<const tensor*, sizeof...(Others)> tensors{&others...};
     std::array<chain_link<T>, max_chain> links;
     std::array<window_sizes, max_chain> sizes{};
     shape in = x.shape();
     for (std::size_t i = 0; i < k.count; ++i) {
-      const tensor& w = *all[2 * i];
+      const tensor& w = *tensors[2 * i];
       sizes[i] = conv2d_rule(in, k.is_packed() ? k.packed[i] : w.shape(), k.links[i].window,
                              k.links[i].groups);
-      links[i] = {w.data(), all[2 * i + 1]->data(), k.links[i].map, k.is_packed()};
+      links[i] = {w.data(), tensors[2 * i + 1]->data(), k.links[i].map, k.is_packed()};
       in = sizes[i].output();
     }
     run(x.data(), std::span<const chain_link<T>>(links).first(k.count),
-        std::span<const window_sizes>(sizes).first(k.count), all.back()->data(), memory);
+        std::span<const window_sizes>(sizes).first(k.count), tensors.back()->data(), memory);
   }
 
  private:

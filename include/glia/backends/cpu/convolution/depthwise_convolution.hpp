@@ -28,7 +28,9 @@ class seen_rows {
   }
 
   /// Returns the largest number of output rows that the list can hold.
-  [[nodiscard]] static std::size_t most(const window_sizes& s) { return size / s.window.height; }
+  [[nodiscard]] static std::size_t max_rows(const window_sizes& s) {
+    return size / s.window.height;
+  }
 
   [[nodiscard]] const T* const* data() const { return rows_.data(); }
 
@@ -77,9 +79,9 @@ class depthwise_convolution {
   /// second-level cache, and the list of input rows has room for the band.
   template <class Loops>
   [[nodiscard]] std::size_t rows_per_band(const Loops& loops) const {
-    const std::size_t most = std::min(c_->sizes().oh, seen_rows<T>::most(c_->sizes()));
+    const std::size_t max_rows = std::min(c_->sizes().oh, seen_rows<T>::max_rows(c_->sizes()));
     std::size_t rows = 1;
-    while (rows < most && scratch_size(loops, rows + 1) * sizeof(T) <= panel_bytes) {
+    while (rows < max_rows && scratch_size(loops, rows + 1) * sizeof(T) <= panel_bytes) {
       ++rows;
     }
     return rows;
@@ -168,15 +170,15 @@ class depthwise_convolution {
 
   /// Copies the channels of one panel from a row of the image.
   template <class Loops>
-  void gather(const Loops& loops, const T* x, std::size_t channels, T* to) const {
+  void gather(const Loops& loops, const T* x, std::size_t channels, T* target) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
     const window_sizes& s = c_->sizes();
     if (channels == width) {
-      loops.gather_panel(x, s.w, s.c, to);
+      loops.gather_panel(x, s.w, s.c, target);
       return;
     }
     for (std::size_t column = 0; column < s.w; ++column) {
-      std::copy_n(x + column * s.c, channels, to + column * width);
+      std::copy_n(x + column * s.c, channels, target + column * width);
     }
   }
 

@@ -60,15 +60,15 @@ class padded_image {
       return x + top * row_size();
     }
     for (std::size_t row = 0; row < band.input_rows; ++row) {
-      T* to = scratch + row * row_size();
-      const std::size_t from = top + row - k.pad_top;  // wraps around above the image
-      if (from >= s_->h) {
-        std::fill_n(to, row_size(), T{0});
+      T* target = scratch + row * row_size();
+      const std::size_t source = top + row - k.pad_top;  // wraps around above the image
+      if (source >= s_->h) {
+        std::fill_n(target, row_size(), T{0});
         continue;
       }
-      to = std::fill_n(to, k.pad_left * s_->c, T{0});
-      to = std::copy_n(x + from * s_->w * s_->c, s_->w * s_->c, to);
-      std::fill_n(to, k.pad_right * s_->c, T{0});
+      target = std::fill_n(target, k.pad_left * s_->c, T{0});
+      target = std::copy_n(x + source * s_->w * s_->c, s_->w * s_->c, target);
+      std::fill_n(target, k.pad_right * s_->c, T{0});
     }
     return scratch;
   }
@@ -81,18 +81,18 @@ class padded_image {
     const window2d& k = s_->window;
     const std::size_t row_elements = s_->w * s_->c;
     for (std::size_t row = 0; row < band.input_rows; ++row) {
-      const std::size_t to = band.first * k.stride_height + row - k.pad_top;
-      const T* from = scratch + row * row_size() + k.pad_left * s_->c;
-      if (to >= s_->h) {
+      const std::size_t target = band.first * k.stride_height + row - k.pad_top;
+      const T* source = scratch + row * row_size() + k.pad_left * s_->c;
+      if (target >= s_->h) {
         continue;
       }
-      if (to < covered) {
-        loops.add(from, dx + to * row_elements, row_elements);
+      if (target < covered) {
+        loops.add(source, dx + target * row_elements, row_elements);
         continue;
       }
-      clear(dx, covered, to);
-      std::copy_n(from, row_elements, dx + to * row_elements);
-      covered = to + 1;
+      clear(dx, covered, target);
+      std::copy_n(source, row_elements, dx + target * row_elements);
+      covered = target + 1;
     }
     return covered;
   }

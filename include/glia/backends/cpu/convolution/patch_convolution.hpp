@@ -68,12 +68,12 @@ class patch_convolution {
   [[nodiscard]] host_tensor<T> pack(const Loops& loops, const T* w, const T* bias,
                                     const memory_pool& memory) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
-    const std::size_t each = panels<Loops>(s_.group_outputs());
-    host_tensor<T> packed(memory, {s_.groups * each, 1 + depth_, width});
+    const std::size_t panel_count = panels<Loops>(s_.group_outputs());
+    host_tensor<T> packed(memory, {s_.groups * panel_count, 1 + depth_, width});
     for (std::size_t group = 0; group < s_.groups; ++group) {
       const std::size_t first = group * s_.group_outputs();
       pack_panels(loops, w + first, s_.o, bias == nullptr ? nullptr : bias + first, depth_,
-                  s_.group_outputs(), packed.data() + group * each * (1 + depth_) * width);
+                  s_.group_outputs(), packed.data() + group * panel_count * (1 + depth_) * width);
     }
     return packed;
   }
@@ -107,17 +107,18 @@ class patch_convolution {
     for (std::size_t group = 0; group < s_.groups; ++group) {
       for (std::size_t first = 0; first < s_.group_outputs(); first += block * width) {
         const std::size_t outputs = std::min(block * width, s_.group_outputs() - first);
-        const patch_products<T> by{runs_.data(), run_length(), depth_, weights, outputs, width};
-        for_tiles<Loops>(image_.grid(band),
-                         [&](const auto& patches, std::size_t pixel, std::size_t n) {
-                           tile<const T*> from;
-                           tile<T*> to;
-                           for (std::size_t p = 0; p < n; ++p) {
-                             from[p] = x + patches[p] + group * s_.group_inputs();
-                             to[p] = y + (pixel + p) * s_.o + group * s_.group_outputs() + first;
-                           }
-                           loops.multiply_patches(by, from.data(), n, to.data(), ending);
-                         });
+        const patch_products<T> products{runs_.data(), run_length(), depth_,
+                                         weights,      outputs,      width};
+        for_tiles<Loops>(
+            image_.grid(band), [&](const auto& patches, std::size_t pixel, std::size_t n) {
+              tile<const T*> source;
+              tile<T*> target;
+              for (std::size_t p = 0; p < n; ++p) {
+                source[p] = x + patches[p] + group * s_.group_inputs();
+                target[p] = y + (pixel + p) * s_.o + group * s_.group_outputs() + first;
+              }
+              loops.multiply_patches(products, source.data(), n, target.data(), ending);
+            });
         weights += panels<Loops>(outputs) * size;
       }
     }
@@ -134,10 +135,10 @@ class patch_convolution {
       sums.added(1);
     });
   }
-  /// Returns how many times `add_kernel_gradient` adds to the sums for one image of `all` output
-  /// rows, in bands of `rows` rows.
-  [[nodiscard]] std::size_t kernel_gradient_parts(std::size_t all, std::size_t rows) const {
-    return (all + rows - 1) / rows * image_.grid(image_.band(0, rows)).parts();
+  /// Returns how many times `add_kernel_gradient` adds to the sums for one image of `image_rows`
+  /// output rows, in bands of `rows` rows.
+  [[nodiscard]] std::size_t kernel_gradient_parts(std::size_t image_rows, std::size_t rows) const {
+    return (image_rows + rows - 1) / rows * image_.grid(image_.band(0, rows)).parts();
   }
   template <class Loops>
   [[nodiscard]] std::size_t kernel_gradient_scratch(std::size_t rows) const {
@@ -156,13 +157,13 @@ class patch_convolution {
     host_tensor<T> packed(memory, {count, 1 + depth, width});
     std::fill_n(packed.data(), packed.size(), T{0});
     for (std::size_t panel = 0; panel < count; ++panel) {
-      const panel_columns at = columns<Loops>(panel, run_length());
-      const T* from = w + (at.group % runs_.size() * run_length() + at.within) * s_.o +
-                      at.group / runs_.size() * depth;
-      T* to = packed.data() + (panel * (1 + depth) + 1) * width;
-      for (std::size_t j = 0; j < at.count; ++j) {
+      const panel_columns part = columns<Loops>(panel, run_length());
+      const T* source = w + (part.group % runs_.size() * run_length() + part.within) * s_.o +
+                        part.group / runs_.size() * depth;
+      T* target = packed.data() + (panel * (1 + depth) + 1) * width;
+      for (std::size_t j = 0; j < part.count; ++j) {
         for (std::size_t o = 0; o < depth; ++o) {
-          to[o * width + j] = from[j * s_.o + o];
+          target[o * width + j] = source[j * s_.o + o];
         }
       }
     }
@@ -177,17 +178,17 @@ class patch_convolution {
     constexpr std::size_t width = Loops::template panel_width<T>;
     const std::size_t depth = s_.group_outputs();
     for_tiles<Loops>(image_.grid(band), [&](const auto& patches, std::size_t pixel, std::size_t n) {
-      tile<const T*> from;
-      tile<T*> to;
-      patch_products<T> by{&single_run, depth, depth, packed.data(), run_length(), width};
+      tile<const T*> source;
+      tile<T*> target;
+      patch_products<T> products{&single_run, depth, depth, packed.data(), run_length(), width};
       for (std::size_t group = 0; group < s_.groups; ++group) {
         for (const std::uint32_t run : runs()) {
           for (std::size_t p = 0; p < n; ++p) {
-            from[p] = dy + (pixel + p) * s_.o + group * depth;
-            to[p] = dx + patches[p] + run + group * s_.group_inputs();
+            source[p] = dy + (pixel + p) * s_.o + group * depth;
+            target[p] = dx + patches[p] + run + group * s_.group_inputs();
           }
-          loops.multiply_patches(by, from.data(), n, to.data(), add_sums{});
-          by.panels += panels<Loops>(run_length()) * (1 + depth) * width;
+          loops.multiply_patches(products, source.data(), n, target.data(), add_sums{});
+          products.panels += panels<Loops>(run_length()) * (1 + depth) * width;
         }
       }
     });
@@ -226,22 +227,22 @@ class patch_convolution {
                            T* dw, T* scratch) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
     for (std::size_t panel = 0; panel < s_.groups * panels<Loops>(s_.group_outputs()); ++panel) {
-      const panel_columns at = columns<Loops>(panel, s_.group_outputs());
-      const T* gradient = dy + at.first;
+      const panel_columns part = columns<Loops>(panel, s_.group_outputs());
+      const T* gradient = dy + part.first;
       std::size_t step = s_.o;
-      if (at.count < width) {
+      if (part.count < width) {
         // Whole vectors are read. A read at the last pixel must not pass the end of dy.
         for (std::size_t pixel = 0; pixel < grid.count(); ++pixel) {
-          std::copy_n(gradient + pixel * step, at.count, scratch + pixel * width);
-          std::fill_n(scratch + pixel * width + at.count, width - at.count, T{0});
+          std::copy_n(gradient + pixel * step, part.count, scratch + pixel * width);
+          std::fill_n(scratch + pixel * width + part.count, width - part.count, T{0});
         }
         gradient = scratch;
         step = width;
       }
       for (std::size_t k = 0; k < depth_; k += Loops::tile_patches) {
-        loops.multiply_transposed_patches(x + at.group * s_.group_inputs(), grid, offsets() + k,
+        loops.multiply_transposed_patches(x + part.group * s_.group_inputs(), grid, offsets() + k,
                                           std::min(Loops::tile_patches, depth_ - k), gradient, step,
-                                          dw + k * s_.o + at.first, s_.o, at.count);
+                                          dw + k * s_.o + part.first, s_.o, part.count);
       }
     }
   }

@@ -47,36 +47,37 @@ class pointwise_convolution {
       team_->run((pixels_ + block - 1) / block, [&](std::size_t task, std::size_t) {
         const std::size_t first = task * block;
         const matmul_sizes sizes{std::min(block, pixels_ - first), outputs, inputs};
-        const matrix<T> from{x + first * inputs, inputs};
-        T* const to = y + first * outputs;
+        const matrix<T> source{x + first * inputs, inputs};
+        T* const target = y + first * outputs;
         if (by_blas) {
-          gemm<T>(sizes.m, sizes.n, sizes.k, from, w, T{0}, to, outputs);
+          gemm<T>(sizes.m, sizes.n, sizes.k, source, w, T{0}, target, outputs);
         } else {
-          dense::multiply_here(loops, from, w, to, outputs, sizes, packed.data());
+          dense::multiply_here(loops, source, w, target, outputs, sizes, packed.data());
         }
-        last.apply(loops, to, outputs, sizes.m, 0, outputs);
+        last.apply(loops, target, outputs, sizes.m, 0, outputs);
       });
     });
   }
 
   /// Computes dw (inputs, outputs), the sum over all pixels of the products of x and dy.
   void kernel_gradient(const memory_pool& memory, const T* x, const T* dy, T* dw) const {
-    const std::size_t room = with_isa(team_->level(), [&](auto loops) {
+    const std::size_t scratch_size = with_isa(team_->level(), [&](auto loops) {
       return team_->blas_fits() ? 0 : dense_product<T, decltype(loops)>::room_for(outputs_);
     });
-    const host_tensor<T> scratch(memory, {team_->threads(), room});
+    const host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
     // Multiplies a range of pixels for a range of inputs.
     const auto multiply = [&](auto loops, std::size_t pixel, std::size_t pixels, std::size_t first,
                               std::size_t inputs, T* sum, bool add, std::size_t thread) {
       const matrix<T> left{x + pixel * inputs_ + first, inputs_, true};
       const matrix<T> right{dy + pixel * outputs_, outputs_};
       const matmul_sizes sizes{inputs, outputs_, pixels};
-      T* const to = sum + first * outputs_;
+      T* const target = sum + first * outputs_;
       if (team_->blas_fits()) {
-        gemm<T>(sizes.m, sizes.n, sizes.k, left, right, add ? T{1} : T{0}, to, outputs_);
+        gemm<T>(sizes.m, sizes.n, sizes.k, left, right, add ? T{1} : T{0}, target, outputs_);
       } else {
         dense_product<T, decltype(loops)>::multiply_deep_here(
-            loops, left, right, to, outputs_, sizes, scratch.data() + thread * room, add);
+            loops, left, right, target, outputs_, sizes, scratch.data() + thread * scratch_size,
+            add);
       }
     };
     // For fewer pixels, adding the sums takes longer than computing them.
@@ -106,9 +107,10 @@ class pointwise_convolution {
   /// Returns the number of pixels in a block. A block packs the weights, so it must not be small.
   /// However, even a few pixels must be distributed over several threads.
   [[nodiscard]] std::size_t pixels_per_block() const {
-    constexpr std::size_t least = 96, most = 512, few_blocks = 8, alignment = 8;
-    const std::size_t blocks = std::max(
-        {(pixels_ + most - 1) / most, std::min(pixels_ / least, few_blocks), std::size_t{1}});
+    constexpr std::size_t min_pixels = 96, max_pixels = 512, few_blocks = 8, alignment = 8;
+    const std::size_t blocks =
+        std::max({(pixels_ + max_pixels - 1) / max_pixels,
+                  std::min(pixels_ / min_pixels, few_blocks), std::size_t{1}});
     const std::size_t block = (pixels_ + blocks - 1) / blocks;
     return (block + alignment - 1) / alignment * alignment;
   }

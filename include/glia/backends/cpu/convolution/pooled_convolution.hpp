@@ -80,36 +80,38 @@ class pooled_convolution {
                        x, w.bias, clamp, y, position, memory)) {
         return;
       }
-      const host_tensor<T> made =
+      const host_tensor<T> packed =
           w.panels == nullptr ? c.pack(loops, w.plain, w.bias, memory) : host_tensor<T>{};
-      const T* const panels = w.panels == nullptr ? made.data() : w.panels;
+      const T* const panels = w.panels == nullptr ? packed.data() : w.panels;
       const pooled_rows<T> bands(s, pool, first_level_bytes);
       // Longer sums are faster with six patches per tile than with the four patches of a window.
       const bool in_registers =
           pool.window.height == 2 && pool.window.width == 2 && c.depth() <= max_direct_depth;
       const std::size_t padded = c.band_size(bands.convolved);
-      const std::size_t each = padded + (in_registers ? 0 : bands.convolved * s.ow * s.o);
-      const host_tensor<T> scratch(memory, {team_->threads(), each});
+      const std::size_t scratch_size = padded + (in_registers ? 0 : bands.convolved * s.ow * s.o);
+      const host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
       const std::size_t windows = in_registers ? bands.pooled * pool.ow : 0;
       const host_tensor<pooled_window> windows_of(memory, {team_->threads(), windows});
       team_->run(s.n * bands.bands, [&](std::size_t task, std::size_t thread) {
-        T* const room = scratch.data() + thread * each;
+        T* const memory_of_thread = scratch.data() + thread * scratch_size;
         const std::size_t image = task / bands.bands;
         const std::size_t row = task % bands.bands * bands.pooled;
         const std::size_t rows = std::min(bands.pooled, pool.oh - row);
         const row_band band = bands.band(c, row, rows);
-        const T* from = c.image().read(x + image * s.h * s.w * s.c, band, room);
-        const std::size_t to = (image * pool.oh + row) * pool.ow * s.o;
-        std::uint8_t* const winners = position == nullptr ? nullptr : position + to;
+        const T* source = c.image().read(x + image * s.h * s.w * s.c, band, memory_of_thread);
+        const std::size_t target = (image * pool.oh + row) * pool.ow * s.o;
+        std::uint8_t* const winners = position == nullptr ? nullptr : position + target;
         if (in_registers) {
-          pool_in_registers(loops, c, from, panels, clamp, pool, rows,
-                            windows_of.data() + thread * windows, y + to, winners);
+          pool_in_registers(loops, c, source, panels, clamp, pool, rows,
+                            windows_of.data() + thread * windows, y + target, winners);
         } else {
-          c.forward(loops, from, band, panels, room + padded, store_sums{});
-          for_windows(pool, rows, [&](std::size_t at, std::size_t out, const pool_window& window) {
-            loops.template max_of_window<true>(room + padded + at, window, s.o, y + to + out,
-                                               winners == nullptr ? nullptr : winners + out, clamp);
-          });
+          c.forward(loops, source, band, panels, memory_of_thread + padded, store_sums{});
+          for_windows(pool, rows,
+                      [&](std::size_t offset, std::size_t out, const pool_window& window) {
+                        loops.template max_of_window<true>(
+                            memory_of_thread + padded + offset, window, s.o, y + target + out,
+                            winners == nullptr ? nullptr : winners + out, clamp);
+                      });
         }
       });
     });
@@ -178,11 +180,13 @@ class pooled_convolution {
     with_isa(team_->level(), [&](auto loops) {
       for (std::size_t image = 0; image < s.n; ++image) {
         const std::size_t pooled = image * pool.oh * pool.ow * s.o;
-        T* const to = spread.data() + image * rows * s.o;
-        for_windows(pool, pool.oh, [&](std::size_t at, std::size_t out, const pool_window& window) {
-          loops.template spread_max<false>(tensors.dy + pooled + out,
-                                           tensors.position + pooled + out, window, s.o, to + at);
-        });
+        T* const target = spread.data() + image * rows * s.o;
+        for_windows(pool, pool.oh,
+                    [&](std::size_t offset, std::size_t out, const pool_window& window) {
+                      loops.template spread_max<false>(tensors.dy + pooled + out,
+                                                       tensors.position + pooled + out, window, s.o,
+                                                       target + offset);
+                    });
       }
       loops.sum_rows(spread.data(), s.o, s.n * rows, tensors.db, s.o);
     });

@@ -39,8 +39,9 @@ void spread_band(const Loops& loops, const T* dy, const std::uint8_t* position,
   if (k.stride_height != k.height || k.stride_width != k.width || pool.ow * k.width != pool.w) {
     std::fill_n(gradient, band.rows * pool.w * pool.c, T{0});
   }
-  for_windows(pool, rows, [&](std::size_t at, std::size_t output, const pool_window& window) {
-    loops.template spread_max<false>(dy + output, position + output, window, pool.c, gradient + at);
+  for_windows(pool, rows, [&](std::size_t offset, std::size_t output, const pool_window& window) {
+    loops.template spread_max<false>(dy + output, position + output, window, pool.c,
+                                     gradient + offset);
   });
 }
 
@@ -112,7 +113,7 @@ class pooled_gradient {
   struct band_task {
     std::size_t rows;
     row_band band;
-    const T* from;  // the input rows of the band
+    const T* source;  // the input rows of the band
     const T* dy;
     const std::uint8_t* position;
     gradient_lists<T> lists;
@@ -207,14 +208,14 @@ class pooled_gradient {
     switch (method_) {
       case method::lists:
         sparse_.list_pooled(loops, task.dy, task.position, pool_, task.rows, task.lists);
-        sparse_.add_kernel_gradient(loops, task.from, task.lists, lane.data());
+        sparse_.add_kernel_gradient(loops, task.source, task.lists, lane.data());
         return lane.added(c_.image().grid(task.band).parts());
       case method::windows:
         add_windows(loops, task, lane.data());
         return lane.added(c_.image().grid(task.band).parts());
       case method::spread:
         spread_band(loops, task.dy, task.position, pool_, task.rows, task.band, task.spread);
-        c_.add_kernel_gradient(loops, task.from, task.band, task.spread, lane,
+        c_.add_kernel_gradient(loops, task.source, task.band, task.spread, lane,
                                task.spread + spread_);
     }
   }
@@ -235,11 +236,11 @@ class pooled_gradient {
   void add_windows(const Loops& loops, const band_task& task, T* dw) const {
     const window_patches patches(c_.image().grid(c_.image().band(0, 1)), pool_.window);
     const std::size_t listed =
-        loops.list_windows(task.from, window_grid(c_, pool_, task.rows), task.windows);
+        loops.list_windows(task.source, window_grid(c_, pool_, task.rows), task.windows);
     constexpr std::size_t block = 6;
     for (std::size_t k = 0; k < c_.depth(); k += block) {
       for_chains(listed, [&](std::size_t first, std::size_t count) {
-        loops.add_pooled_kernel_gradient(task.from, task.windows + first, count,
+        loops.add_pooled_kernel_gradient(task.source, task.windows + first, count,
                                          patches.offset.data(), patches.count, c_.offsets() + k,
                                          std::min(block, c_.depth() - k), task.dy, task.position,
                                          pool_.c, dw + k * pool_.c);

@@ -20,20 +20,21 @@ struct inside_steps {
     const std::size_t end = extent + padding - start;  // the end of the image, counted from `start`
     const std::size_t last = std::min(window, (end + dilation - 1) / dilation);
     count = last > first ? last - first : 0;
-    at = start + first * dilation - padding;
+    position = start + first * dilation - padding;
   }
   std::size_t first;  ///< First step.
   std::size_t count;
-  std::size_t at;  ///< Position of the first step in the image.
+  std::size_t position;  ///< Position of the first step in the image.
 };
 
-/// Returns the window of output (oy, ox). `at` receives the offset of its first pixel in the image.
+/// Returns the window of output (oy, ox). `offset` receives the offset of its first pixel in the
+/// image.
 [[nodiscard]] inline pool_window window_at(const window_sizes& s, std::size_t oy, std::size_t ox,
-                                           std::size_t& at) {
+                                           std::size_t& offset) {
   const window2d& k = s.window;
   const inside_steps y(oy, k.stride_height, k.dilation_height, k.pad_top, k.height, s.h);
   const inside_steps x(ox, k.stride_width, k.dilation_width, k.pad_left, k.width, s.w);
-  at = (y.at * s.w + x.at) * s.c;
+  offset = (y.position * s.w + x.position) * s.c;
   return {y.count,
           x.count,
           k.dilation_height * s.w * s.c,
@@ -103,9 +104,9 @@ class pooling {
                         std::size_t at_y = image * s.oh * s.ow * s.c;
                         for (std::size_t oy = 0; oy < s.oh; ++oy) {
                           for (std::size_t ox = 0; ox < s.ow; ++ox, at_y += s.c) {
-                            std::size_t at = 0;
-                            const pool_window window = window_at(s, oy, ox, at);
-                            visit(loops, image * s.h * s.w * s.c + at, at_y, window);
+                            std::size_t offset = 0;
+                            const pool_window window = window_at(s, oy, ox, offset);
+                            visit(loops, image * s.h * s.w * s.c + offset, at_y, window);
                           }
                         }
                       }

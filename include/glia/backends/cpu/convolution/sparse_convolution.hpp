@@ -107,12 +107,12 @@ class sparse_convolution {
               loops.list_nonzeros(dy + o, std::min(max_outputs, outputs - o), some);
           for (std::size_t i = 0; i < count; ++i) {
             const std::size_t channel = o + some[i].index;
-            const std::size_t at = winner[channel];
-            if (at >= pool.window.height * pool.window.width) {
+            const std::size_t winner_position = winner[channel];
+            if (winner_position >= pool.window.height * pool.window.width) {
               continue;
             }
-            const std::size_t y = top + at / pool.window.width;
-            const std::size_t x = left + at % pool.window.width;
+            const std::size_t y = top + winner_position / pool.window.width;
+            const std::size_t x = left + winner_position % pool.window.width;
             const std::size_t position = y * grid.columns + x;
             lists.by_position[position * outputs + lists.position_count[position]++] = {
                 some[i].value, static_cast<std::uint32_t>(channel)};

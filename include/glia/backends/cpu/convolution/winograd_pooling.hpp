@@ -88,9 +88,9 @@ class winograd_pooling {
     constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
     T zeros[per_register] = {};
     for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t at = (first + i) * s_.o;
-      loops.pool_tile(sums + i * columns(), sum_step, bias, s_.o, clamp, y + at,
-                      position == nullptr ? nullptr : position + at, zeros);
+      const std::size_t offset = (first + i) * s_.o;
+      loops.pool_tile(sums + i * columns(), sum_step, bias, s_.o, clamp, y + offset,
+                      position == nullptr ? nullptr : position + offset, zeros);
     }
     return std::all_of(zeros, zeros + per_register, [](T zero) { return zero == 0; });
   }

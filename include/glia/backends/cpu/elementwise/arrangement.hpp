@@ -24,14 +24,15 @@ class arrangement {
   template <class... Tensors>
   void compute(const kernels::concat& k, const memory_pool&,
                const Tensors&... parts_and_result) const {
-    const std::array<const tensor*, sizeof...(Tensors)> all{&parts_and_result...};
-    const tensor& y = *all.back();
+    const std::array<const tensor*, sizeof...(Tensors)> tensors{&parts_and_result...};
+    const tensor& y = *tensors.back();
     std::size_t first = 0;
     for (std::size_t part = 0; part < kernels::concat::operands; ++part) {
-      if (const tensor& x = *all[part]) {
+      if (const tensor& x = *tensors[part]) {
         const std::size_t length = row_length(x, k.axis);
-        with_elements(x, y, [&](const auto* from, auto* to) {
-          copy_rows(row_count(x, k.axis), length, from, length, to + first, row_length(y, k.axis));
+        with_elements(x, y, [&](const auto* source, auto* target) {
+          copy_rows(row_count(x, k.axis), length, source, length, target + first,
+                    row_length(y, k.axis));
         });
         first += length;
       }
@@ -42,8 +43,9 @@ class arrangement {
                const tensor& y) const {
     const std::size_t length = row_length(y, k.axis);
     const std::size_t first = k.begin * step(x, k.axis);
-    with_elements(x, y, [&](const auto* from, auto* to) {
-      copy_rows(row_count(y, k.axis), length, from + first, row_length(x, k.axis), to, length);
+    with_elements(x, y, [&](const auto* source, auto* target) {
+      copy_rows(row_count(y, k.axis), length, source + first, row_length(x, k.axis), target,
+                length);
     });
   }
 
@@ -52,10 +54,10 @@ class arrangement {
     const std::size_t y_row = row_length(y, k.axis);
     const std::size_t x_row = row_length(x, k.axis);
     const std::size_t before = k.before * step(x, k.axis);
-    const auto fill = [&](std::size_t from, std::size_t end) {
+    const auto fill = [&](std::size_t source, std::size_t end) {
       team_->for_stretches(
-          rows, end - from, [&](auto, std::size_t row, std::size_t first, std::size_t count) {
-            std::fill_n(y.data() + row * y_row + from + first, count, static_cast<T>(k.value));
+          rows, end - source, [&](auto, std::size_t row, std::size_t first, std::size_t count) {
+            std::fill_n(y.data() + row * y_row + source + first, count, static_cast<T>(k.value));
           });
     };
     fill(0, before);
@@ -65,7 +67,8 @@ class arrangement {
 
   void compute(const kernels::permute_axes& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
-    with_elements(x, y, [&](const auto* from, auto* to) { permute(k, x.shape(), from, to); });
+    with_elements(x, y,
+                  [&](const auto* source, auto* target) { permute(k, x.shape(), source, target); });
   }
 
  private:
@@ -98,12 +101,13 @@ class arrangement {
 
   /// Copies rows of `length` elements. The steps are the distances between the starts of two rows.
   template <class E>
-  void copy_rows(std::size_t rows, std::size_t length, const E* from, std::size_t from_step, E* to,
-                 std::size_t to_step) const {
-    team_->for_stretches(
-        rows, length, [&](auto, std::size_t row, std::size_t first, std::size_t count) {
-          std::copy_n(from + row * from_step + first, count, to + row * to_step + first);
-        });
+  void copy_rows(std::size_t rows, std::size_t length, const E* source, std::size_t source_step,
+                 E* target, std::size_t target_step) const {
+    team_->for_stretches(rows, length,
+                         [&](auto, std::size_t row, std::size_t first, std::size_t count) {
+                           std::copy_n(source + row * source_step + first, count,
+                                       target + row * target_step + first);
+                         });
   }
 
   template <class E>
@@ -136,10 +140,10 @@ class arrangement {
     team_->for_rows(size / (inner.extent * across.extent) * blocks, inner.extent * columns,
                     [&](auto loops, std::size_t first, std::size_t count) {
                       for (std::size_t block = first; block < first + count; ++block) {
-                        const auto [from, to] = axes.offsets(block / blocks);
+                        const auto [source, target] = axes.offsets(block / blocks);
                         const std::size_t column = block % blocks * columns;
-                        loops.transpose_matrix(x + from + column, inner.step[0],
-                                               y + to + column * across.step[1], across.step[1],
+                        loops.transpose_matrix(x + source + column, inner.step[0],
+                                               y + target + column * across.step[1], across.step[1],
                                                inner.extent,
                                                std::min(columns, across.extent - column));
                       }

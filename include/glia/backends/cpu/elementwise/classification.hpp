@@ -39,33 +39,34 @@ class classification {
 
  private:
   void softmax(const T* x, T* y, std::size_t rows, std::size_t columns) const {
-    for_each_row(rows, columns, [&](auto loops, std::size_t, std::size_t at) {
-      loops.softmax(x + at, y + at, columns);
+    for_each_row(rows, columns, [&](auto loops, std::size_t, std::size_t start) {
+      loops.softmax(x + start, y + start, columns);
     });
   }
 
   void softmax_gradient(const T* dy, const T* y, T* dx, std::size_t rows,
                         std::size_t columns) const {
-    for_each_row(rows, columns, [&](auto loops, std::size_t, std::size_t at) {
-      const T dot = loops.dot(dy + at, y + at, columns);
-      loops.unary({unary_function::affine, 1, -static_cast<double>(dot)}, dy + at, dx + at,
+    for_each_row(rows, columns, [&](auto loops, std::size_t, std::size_t start) {
+      const T dot = loops.dot(dy + start, y + start, columns);
+      loops.unary({unary_function::affine, 1, -static_cast<double>(dot)}, dy + start, dx + start,
                   columns);
-      loops.binary(binary_function::multiply, dx + at, 1, y + at, 1, dx + at, columns);
+      loops.binary(binary_function::multiply, dx + start, 1, y + start, 1, dx + start, columns);
     });
   }
 
   void softmax_cross_entropy(const T* logits, const T* targets, T* loss, T* probabilities,
                              std::size_t rows, std::size_t columns) const {
-    for_each_row(rows, columns, [&](auto loops, std::size_t n, std::size_t at) {
-      loss[n] = loops.softmax_cross_entropy(logits + at, targets + at, probabilities + at, columns);
+    for_each_row(rows, columns, [&](auto loops, std::size_t n, std::size_t start) {
+      loss[n] = loops.softmax_cross_entropy(logits + start, targets + start, probabilities + start,
+                                            columns);
     });
   }
 
   void softmax_cross_entropy_gradient(const T* dloss, const T* probabilities, const T* targets,
                                       T* dlogits, std::size_t rows, std::size_t columns) const {
-    for_each_row(rows, columns, [&](auto loops, std::size_t n, std::size_t at) {
-      loops.softmax_cross_entropy_gradient(dloss[n], probabilities + at, targets + at, dlogits + at,
-                                           columns);
+    for_each_row(rows, columns, [&](auto loops, std::size_t n, std::size_t start) {
+      loops.softmax_cross_entropy_gradient(dloss[n], probabilities + start, targets + start,
+                                           dlogits + start, columns);
     });
   }
 

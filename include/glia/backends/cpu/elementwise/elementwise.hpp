@@ -36,9 +36,9 @@ class elementwise {
 
   void compute(const kernels::unary_gradient& k, const memory_pool&, const tensor& dy,
                const tensor& saved, const tensor& dx) const {
-    const T* const from = k.needs_saved() ? saved.data() : nullptr;
+    const T* const source = k.needs_saved() ? saved.data() : nullptr;
     for_blocks(dy.size(), [&](auto loops, std::size_t first, std::size_t count) {
-      loops.unary_gradient(k.map, dy.data() + first, from == nullptr ? nullptr : from + first,
+      loops.unary_gradient(k.map, dy.data() + first, source == nullptr ? nullptr : source + first,
                            dx.data() + first, count);
     });
   }
@@ -46,30 +46,32 @@ class elementwise {
   void compute(const kernels::binary& k, const memory_pool&, const tensor& left,
                const tensor& right, const tensor& result) const {
     const broadcast_plan plan(result.shape(), left.shape(), right.shape());
-    for_stretches(plan, [&](auto loops, const auto& at, std::size_t to, std::size_t count) {
-      loops.binary(k.function, left.data() + at[0], plan.inner_step(0), right.data() + at[1],
-                   plan.inner_step(1), result.data() + to, count);
+    for_stretches(plan, [&](auto loops, const auto& offsets, std::size_t target,
+                            std::size_t count) {
+      loops.binary(k.function, left.data() + offsets[0], plan.inner_step(0),
+                   right.data() + offsets[1], plan.inner_step(1), result.data() + target, count);
     });
   }
 
   void compute(const kernels::select&, const memory_pool&, const tensor& condition, const tensor& a,
                const tensor& b, const tensor& result) const {
     const broadcast_plan plan(result.shape(), condition.shape(), a.shape(), b.shape());
-    for_stretches(plan, [&](auto loops, const auto& at, std::size_t to, std::size_t count) {
-      loops.select(condition.data() + at[0], plan.inner_step(0), a.data() + at[1],
-                   plan.inner_step(1), b.data() + at[2], plan.inner_step(2), result.data() + to,
-                   count);
-    });
+    for_stretches(plan,
+                  [&](auto loops, const auto& offsets, std::size_t target, std::size_t count) {
+                    loops.select(condition.data() + offsets[0], plan.inner_step(0),
+                                 a.data() + offsets[1], plan.inner_step(1), b.data() + offsets[2],
+                                 plan.inner_step(2), result.data() + target, count);
+                  });
   }
 
   void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
     const broadcast_plan plan(k.to, x.shape());
-    for_stretches(plan, [&](auto, const auto& at, std::size_t to, std::size_t count) {
+    for_stretches(plan, [&](auto, const auto& offsets, std::size_t target, std::size_t count) {
       if (plan.inner_step(0) == 0) {
-        std::fill_n(y.data() + to, count, x.data()[at[0]]);
+        std::fill_n(y.data() + target, count, x.data()[offsets[0]]);
       } else {
-        std::copy_n(x.data() + at[0], count, y.data() + to);
+        std::copy_n(x.data() + offsets[0], count, y.data() + target);
       }
     });
   }
@@ -78,29 +80,31 @@ class elementwise {
                const tensor& y) const {
     const reduction_plan plan(terms.shape(), k.to);
     with_isa(team_->level(), [&](auto loops) {
-      plan.for_results([&](std::size_t term, std::size_t step, std::size_t to, std::size_t count) {
-        if (plan.by_columns()) {
-          sum_columns(loops, plan, terms.data() + term, y.data() + to, count);
-        } else {
-          for (std::size_t i = 0; i < count; ++i) {
-            y.data()[to + i] = sum_of_runs(loops, plan, terms.data() + term + i * step);
-          }
-        }
-      });
+      plan.for_results(
+          [&](std::size_t term, std::size_t step, std::size_t target, std::size_t count) {
+            if (plan.by_columns()) {
+              sum_columns(loops, plan, terms.data() + term, y.data() + target, count);
+            } else {
+              for (std::size_t i = 0; i < count; ++i) {
+                y.data()[target + i] = sum_of_runs(loops, plan, terms.data() + term + i * step);
+              }
+            }
+          });
     });
   }
 
   void compute(const kernels::norm&, const memory_pool&, const tensor& x, const tensor& y) const {
     // The number of blocks is limited and does not depend on the number of threads.
-    constexpr std::size_t most = 256;
+    constexpr std::size_t max_blocks = 256;
     const std::size_t size = x.size();
-    const std::size_t block = std::max(workers::elements_per_block, (size + most - 1) / most);
-    double partial[most] = {};
+    const std::size_t block =
+        std::max(workers::elements_per_block, (size + max_blocks - 1) / max_blocks);
+    double partial[max_blocks] = {};
     const auto sum_of_squares = [&](T scale) {
       team_->for_blocks(size, block, [&](auto loops, std::size_t first, std::size_t count) {
         partial[first / block] = loops.sum_of_squares(x.data() + first, scale, count);
       });
-      return std::accumulate(partial, partial + most, 0.0);
+      return std::accumulate(partial, partial + max_blocks, 0.0);
     };
     double scale = 1;
     double squares = sum_of_squares(1);
@@ -144,8 +148,8 @@ class elementwise {
     using sums_of_columns = typename Loops::template column_sums<T>;
     for (std::size_t first = 0; first < count; first += sums_of_columns::most_columns) {
       sums_of_columns sums(y + first, std::min(sums_of_columns::most_columns, count - first));
-      plan.for_terms([&](std::size_t at, std::size_t step, std::size_t rows) {
-        sums.add(terms + first + at, step, rows);
+      plan.for_terms([&](std::size_t start, std::size_t step, std::size_t rows) {
+        sums.add(terms + first + start, step, rows);
       });
       sums.end();
     }
@@ -162,7 +166,7 @@ class elementwise {
     std::size_t runs = 0;
     const std::size_t most_runs =
         plan.run_length() < few_terms ? sum_chain / few_terms : chains_in_total;
-    plan.for_terms([&](std::size_t at, std::size_t, std::size_t length) {
+    plan.for_terms([&](std::size_t start, std::size_t, std::size_t length) {
       if (++runs > most_runs) {
         compensated_sum<T>::add(sum, total, lost);
         sum = 0;
@@ -170,10 +174,10 @@ class elementwise {
       }
       if (length < few_terms) {
         for (std::size_t i = 0; i < length; ++i) {
-          sum += terms[at + i];
+          sum += terms[start + i];
         }
       } else {
-        sum += loops.sum(terms + at, length);
+        sum += loops.sum(terms + start, length);
       }
     });
     compensated_sum<T>::add(sum, total, lost);
@@ -188,17 +192,17 @@ class elementwise {
     team_->for_blocks(n, workers::elements_per_block, body);
   }
 
-  /// Calls body(loops, at, to, count) for runs of a plan. A run begins at at[i] in operand i and at
-  /// `to` in the result.
+  /// Calls body(loops, offsets, target, count) for runs of a plan. A run begins at offsets[i] in
+  /// operand i and at `target` in the result.
   template <std::size_t Operands, class Body>
   void for_stretches(const broadcast_plan<Operands>& plan, const Body& body) const {
     team_->for_stretches(plan.rows(), plan.inner(),
                          [&](auto loops, std::size_t row, std::size_t first, std::size_t count) {
-                           auto at = plan.row_offsets(row);
+                           auto offsets = plan.row_offsets(row);
                            for (std::size_t i = 0; i < Operands; ++i) {
-                             at[i] += first * plan.inner_step(i);
+                             offsets[i] += first * plan.inner_step(i);
                            }
-                           body(loops, at, row * plan.inner() + first, count);
+                           body(loops, offsets, row * plan.inner() + first, count);
                          });
   }
 

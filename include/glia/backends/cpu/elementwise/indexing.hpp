@@ -27,9 +27,9 @@ class indexing {
     const std::size_t columns = sample_of(table.shape()).size();
     team_->for_rows(indices.size(), columns, [&](auto, std::size_t first, std::size_t some) {
       for (std::size_t row = first; row < first + some; ++row) {
-        const auto at = static_cast<std::size_t>(indices.integers()[row]);
-        if (at < count) {
-          std::copy_n(table.data() + at * columns, columns, rows.data() + row * columns);
+        const auto index = static_cast<std::size_t>(indices.integers()[row]);
+        if (index < count) {
+          std::copy_n(table.data() + index * columns, columns, rows.data() + row * columns);
         } else {
           std::fill_n(rows.data() + row * columns, columns, T{0});
         }

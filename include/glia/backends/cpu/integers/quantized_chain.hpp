@@ -39,27 +39,27 @@ class quantization {
   template <std::same_as<tensor>... Others>
   void compute(const kernels::quantized_chain& k, const memory_pool& memory, const tensor& x,
                const tensor& scale, const tensor& pooled_scale, const Others&... others) const {
-    const std::array<const tensor*, sizeof...(Others)> all{&others...};
+    const std::array<const tensor*, sizeof...(Others)> tensors{&others...};
     std::array<const std::uint8_t*, max_chain> packed{};
     for (std::size_t i = 0; i < k.count; ++i) {
-      packed[i] = all[i]->bytes();
+      packed[i] = tensors[i]->bytes();
     }
-    const tensor& y = *all.back();
+    const tensor& y = *tensors.back();
     if (y.size() == 0) {
       return;
     }
-    const call one{k, x.shape(), static_cast<float>(scale.data()[0]),
-                   pooled_scale ? static_cast<float>(pooled_scale.data()[0]) : 1,
-                   std::span<const std::uint8_t* const>(packed).first(k.count)};
+    const call request{k, x.shape(), static_cast<float>(scale.data()[0]),
+                       pooled_scale ? static_cast<float>(pooled_scale.data()[0]) : 1,
+                       std::span<const std::uint8_t* const>(packed).first(k.count)};
     if constexpr (std::same_as<T, float>) {
-      run(one, x.data(), y.data(), memory);
+      run(request, x.data(), y.data(), memory);
     } else {  // bytes have no more digits than floats
-      const host_tensor<float> from(memory, x.shape());
-      const host_tensor<float> to(memory, y.shape());
-      std::transform(x.data(), x.data() + x.size(), from.data(),
+      const host_tensor<float> source(memory, x.shape());
+      const host_tensor<float> target(memory, y.shape());
+      std::transform(x.data(), x.data() + x.size(), source.data(),
                      [](T number) { return static_cast<float>(number); });
-      run(one, from.data(), to.data(), memory);
-      std::copy_n(to.data(), to.size(), y.data());
+      run(request, source.data(), target.data(), memory);
+      std::copy_n(target.data(), target.size(), y.data());
     }
   }
 

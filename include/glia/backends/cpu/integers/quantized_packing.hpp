@@ -40,11 +40,11 @@ class quantized_panels {
                                       const std::uint32_t* offsets) const {
     quantized_bounds bounds{};
     std::memcpy(&bounds, packed, sizeof bounds);
-    const std::uint8_t* const at = panel_at(packed, panel);
-    const auto* const numbers = reinterpret_cast<const float*>(at);
+    const std::uint8_t* const panel_data = panel_at(packed, panel);
+    const auto* const numbers = reinterpret_cast<const float*>(panel_data);
     return {offsets,
             layout_.steps,
-            reinterpret_cast<const std::int8_t*>(at + 2 * width * sizeof(float)),
+            reinterpret_cast<const std::int8_t*>(panel_data + 2 * width * sizeof(float)),
             outputs(panel),
             numbers,
             numbers + width,
@@ -61,9 +61,9 @@ class quantized_panels {
     std::memset(packed, 0, layout_.bytes());
     write_bounds(k, y_scale, packed);
     for (std::size_t panel = 0; panel < count(); ++panel) {
-      std::uint8_t* const at = panel_at(packed, panel);
-      auto* const multipliers = reinterpret_cast<float*>(at);
-      auto* const weights = reinterpret_cast<std::int8_t*>(at + 2 * width * sizeof(float));
+      std::uint8_t* const panel_data = panel_at(packed, panel);
+      auto* const multipliers = reinterpret_cast<float*>(panel_data);
+      auto* const weights = reinterpret_cast<std::int8_t*>(panel_data + 2 * width * sizeof(float));
       for (std::size_t i = 0; i < outputs(panel); ++i) {
         const std::size_t o = panel * width + i;
         const std::size_t lane = lane_of(panel, i);
@@ -96,11 +96,11 @@ class quantized_panels {
   }
   /// Returns the bytes of a panel's weights for one group of four elements of x.
   [[nodiscard]] std::size_t row_bytes(std::size_t panel) const {
-    constexpr std::size_t each = width / 4;
+    constexpr std::size_t outputs_of_vector = width / 4;
     if (packs_) {
       return narrow(panel) ? 4 * Loops::narrow_width : 4 * width;
     }
-    return (outputs(panel) + each - 1) / each * width;
+    return (outputs(panel) + outputs_of_vector - 1) / outputs_of_vector * width;
   }
   /// Returns the position of an output in its vectors of sums.
   [[nodiscard]] std::size_t lane_of(std::size_t panel, std::size_t output) const {

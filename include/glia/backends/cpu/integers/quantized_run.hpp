@@ -34,9 +34,9 @@ class quantized_run {
         image_(stages_.sizes()[0]) {
     std::copy(packed.begin(), packed.end(), packed_.begin());
     for (std::size_t i = 0; i < stages_.count(); ++i) {
-      if (stages_.multiplies(i) || kind(i) == what::depthwise) {
+      if (stages_.multiplies(i) || kind(i) == stage_kind::depthwise) {
         panels_[i].emplace(link(i), stages_.link(i) == 0,
-                           !layout_.last(i) || kind(i) == what::pooled_product);
+                           !layout_.last(i) || kind(i) == stage_kind::pooled_product);
       }
       if (stages_.multiplies(i)) {
         offsets_[i] = host_tensor<std::uint32_t>(memory, {panels_[i]->steps()});
@@ -81,17 +81,17 @@ class quantized_run {
     } else {
       layout_.clear(s.scratch);
     }
-    s.made[last()] = first;
+    s.finished[last()] = first;
     for (std::size_t i = last(); i > 0; --i) {
-      s.made[i - 1] = layout_.first_seen(i, s.made[i]);
+      s.finished[i - 1] = layout_.first_seen(i, s.finished[i]);
     }
-    while (s.made[last()] < end) {
-      make(s, last(), std::min(s.made[last()] + band_, end));
+    while (s.finished[last()] < end) {
+      make(s, last(), std::min(s.finished[last()] + band_, end));
     }
   }
 
  private:
-  using what = quantized_stages::what;
+  using stage_kind = quantized_stages::stage_kind;
 
   static constexpr std::size_t width = Loops::panel_width;
   static constexpr std::size_t slack = 64;  // a read of a whole vector may pass the end
@@ -107,12 +107,12 @@ class quantized_run {
     std::uint8_t* scratch;
     std::size_t first_panel;
     std::size_t end_panel;
-    std::array<std::size_t, chain_layout::most> made;  // number of finished rows of each stage
+    std::array<std::size_t, chain_layout::max_stages> finished;  // rows of each stage
   };
 
   [[nodiscard]] std::size_t last() const { return stages_.count() - 1; }
-  [[nodiscard]] what kind(std::size_t stage) const { return stages_.kind(stage); }
-  [[nodiscard]] bool begins_in_panels() const { return kind(0) == what::input; }
+  [[nodiscard]] stage_kind kind(std::size_t stage) const { return stages_.kind(stage); }
+  [[nodiscard]] bool begins_in_panels() const { return kind(0) == stage_kind::input; }
   [[nodiscard]] const quantized_link& link(std::size_t stage) const {
     return kernel_->links[stages_.link(stage)];
   }
@@ -154,23 +154,23 @@ class quantized_run {
   /// Computes a stage's rows up to `end`. First computes the rows of earlier stages that these rows
   /// need.
   void make(state& s, std::size_t stage, std::size_t end) const {
-    const std::size_t first = s.made[stage];
+    const std::size_t first = s.finished[stage];
     if (first >= end) {
       return;
     }
     if (stage > 0) {
       // Rows that no window reads are skipped. They exist if strides are longer than windows.
-      s.made[stage - 1] = std::max(s.made[stage - 1], layout_.first_seen(stage, first));
+      s.finished[stage - 1] = std::max(s.finished[stage - 1], layout_.first_seen(stage, first));
       make(s, stage - 1, layout_.end_seen(stage, end));
     }
-    if (kind(stage) == what::input) {
+    if (kind(stage) == stage_kind::input) {
       bring_into_panels(s, first, end);
     } else if (stages_.multiplies(stage)) {
       make_products(s, stage, first, end);
     } else {
       make_channels(s, stage, first, end);
     }
-    s.made[stage] = end;
+    s.finished[stage] = end;
   }
 
   void bring_into_panels(const state& s, std::size_t first, std::size_t end) const {
@@ -178,12 +178,12 @@ class quantized_run {
     for (std::size_t row = first; row < end; ++row) {
       for (std::size_t panel = 0; panel < layout_.behind(0).panels; ++panel) {
         const std::size_t channels = std::min(width, size.c - panel * width);
-        const float* from = s.x + row * size.w * size.c + panel * width;
-        std::uint8_t* to = s.scratch + layout_.row(0, panel, row);
+        const float* source = s.x + row * size.w * size.c + panel * width;
+        std::uint8_t* target = s.scratch + layout_.row(0, panel, row);
         for (std::size_t column = 0; column < size.w; ++column) {
-          loops_.quantize(from, channels, link(0).input, per_scale_, to);
-          from += size.c;
-          to += width;
+          loops_.quantize(source, channels, link(0).input, per_scale_, target);
+          source += size.c;
+          target += width;
         }
       }
     }
@@ -194,7 +194,7 @@ class quantized_run {
     const window_sizes& size = layout_.size(stage);
     const window2d& k = size.window;
     const std::uint8_t* const outside =
-        s.scratch + (kind(stage - 1) == what::input ? layout_.end() : layout_.zeros());
+        s.scratch + (kind(stage - 1) == stage_kind::input ? layout_.end() : layout_.zeros());
     std::array<const std::uint8_t*, max_window_rows> seen;
     for (std::size_t row = first; row < end; ++row) {
       for (std::size_t panel = 0; panel < layout_.behind(stage - 1).panels; ++panel) {
@@ -216,7 +216,7 @@ class quantized_run {
             layout_.last(stage) ? nullptr : s.scratch + layout_.row(stage, panel, row);
         float* const numbers =
             layout_.last(stage) ? s.y + row * size.ow * size.o + panel * width : nullptr;
-        if (kind(stage) == what::pool) {
+        if (kind(stage) == stage_kind::pool) {
           pool(window, bytes, numbers, size.o);
         } else {
           convolve(stage, panel, window, bytes, numbers, size.o);
@@ -227,7 +227,7 @@ class quantized_run {
 
   void convolve(std::size_t stage, std::size_t panel, integer_window& window, std::uint8_t* bytes,
                 float* numbers, std::size_t outputs) const {
-    window.by = products(stage, panel);
+    window.panel = products(stage, panel);
     if (numbers != nullptr) {
       window.out_step = outputs;
       loops_.convolve_channels(window, numbers);
@@ -265,7 +265,7 @@ class quantized_run {
     const bool single = stages_.count() == 1;
     const std::size_t first_panel = single ? s.first_panel : 0;
     const std::size_t end_panel = single ? s.end_panel : panels_[stage]->count();
-    const std::size_t together = kind(stage) == what::pooled_product ? 4 : 1;
+    const std::size_t together = kind(stage) == stage_kind::pooled_product ? 4 : 1;
     const std::size_t at_a_time = pixels_at_a_time / together;
     const std::size_t outputs = (end - first) * size.ow;
     some_outputs some;
@@ -275,14 +275,14 @@ class quantized_run {
     for (std::size_t output = 0; output < outputs; output += at_a_time) {
       some.count = std::min(at_a_time, outputs - output);
       for (std::size_t p = 0; p < some.count; ++p) {
-        const std::uint8_t* const from = at.from + column * at.from_step;
+        const std::uint8_t* const source = at.source + column * at.source_step;
         if (together == 1) {
-          some.from[p] = from;
+          some.source[p] = source;
         } else {
-          some.from[4 * p] = from;
-          some.from[4 * p + 1] = from + at.right;
-          some.from[4 * p + 2] = from + at.below;
-          some.from[4 * p + 3] = from + at.below + at.right;
+          some.source[4 * p] = source;
+          some.source[4 * p + 1] = source + at.right;
+          some.source[4 * p + 2] = source + at.below;
+          some.source[4 * p + 3] = source + at.below + at.right;
         }
         some.numbers[p] = at.numbers + column * at.numbers_step;
         some.bytes[p] = at.bytes + column * at.bytes_step;
@@ -301,29 +301,31 @@ class quantized_run {
   /// numbers or bytes.
   struct some_outputs {
     std::size_t count = 0;
-    std::array<const std::uint8_t*, pixels_at_a_time> from;
+    std::array<const std::uint8_t*, pixels_at_a_time> source;
     std::array<float*, pixels_at_a_time> numbers;
     std::array<std::uint8_t*, pixels_at_a_time> bytes;
   };
 
   /// Computes one panel of these outputs. Then it advances the result pointers to the next panel.
   void make_panel(std::size_t stage, std::size_t panel, some_outputs& some) const {
-    const integer_products by = products(stage, panel);
+    const integer_products operands = products(stage, panel);
     const bool last = layout_.last(stage);
-    if (kind(stage) == what::product) {
-      last ? loops_.multiply_to_numbers(by, some.from.data(), some.count, some.numbers.data())
-           : loops_.multiply_to_bytes(by, some.from.data(), some.count, some.bytes.data());
+    if (kind(stage) == stage_kind::product) {
+      last ? loops_.multiply_to_numbers(operands, some.source.data(), some.count,
+                                        some.numbers.data())
+           : loops_.multiply_to_bytes(operands, some.source.data(), some.count, some.bytes.data());
     } else if (!last) {
-      loops_.multiply_to_largest_bytes(by, some.from.data(), some.count, some.bytes.data());
+      loops_.multiply_to_largest_bytes(operands, some.source.data(), some.count, some.bytes.data());
     } else {
       std::array<std::uint8_t, pixels_at_a_time / 4 * width> pooled;
-      std::array<std::uint8_t*, pixels_at_a_time / 4> to;
+      std::array<std::uint8_t*, pixels_at_a_time / 4> target;
       for (std::size_t p = 0; p < some.count; ++p) {
-        to[p] = pooled.data() + p * width;
+        target[p] = pooled.data() + p * width;
       }
-      loops_.multiply_to_largest_bytes(by, some.from.data(), some.count, to.data());
+      loops_.multiply_to_largest_bytes(operands, some.source.data(), some.count, target.data());
       for (std::size_t p = 0; p < some.count; ++p) {
-        loops_.dequantize(to[p], by.outputs, kernel_->pooled.zero, pooled_scale_, some.numbers[p]);
+        loops_.dequantize(target[p], operands.outputs, kernel_->pooled.zero, pooled_scale_,
+                          some.numbers[p]);
       }
     }
     for (std::size_t p = 0; last && p < some.count; ++p) {
@@ -337,8 +339,8 @@ class quantized_run {
   /// Pointers to the first window of a row of outputs and to its results, which are numbers or
   /// bytes.
   struct row_of_pixels {
-    const std::uint8_t* from;
-    std::size_t from_step;
+    const std::uint8_t* source;
+    std::size_t source_step;
     std::size_t right;  // distance from a pooled output to the next
     std::size_t below;
     float* numbers;
@@ -357,13 +359,13 @@ class quantized_run {
     row_of_pixels at{nullptr, 0, 0, 0, s.y, 0, s.scratch, 0};
     if (stage == 0) {
       const patch_grid grid = image_.grid({});
-      at.from = image + (row - first) * grid.row_step;
-      at.from_step = grid.column_step;
+      at.source = image + (row - first) * grid.row_step;
+      at.source_step = grid.column_step;
       at.right = product.stride_width * size.c;
       at.below = product.stride_height * image_.row_size();
     } else {
-      at.from = s.scratch + layout_.padded_row(stage - 1, 0, row * k.stride_height - k.pad_top);
-      at.from_step = k.stride_width * width;
+      at.source = s.scratch + layout_.padded_row(stage - 1, 0, row * k.stride_height - k.pad_top);
+      at.source_step = k.stride_width * width;
       at.right = product.stride_width * width;
       at.below = product.stride_height * layout_.behind(stage - 1).columns * width;
     }
@@ -387,16 +389,16 @@ class quantized_run {
     const row_band band = image_.band(first, end - first);
     const std::size_t left = k.pad_left * size.c;
     const std::size_t inside = size.w * size.c;
-    std::uint8_t* to = s.scratch + layout_.end();
-    for (std::size_t row = 0; row < band.input_rows; ++row, to += image_.row_size()) {
+    std::uint8_t* target = s.scratch + layout_.end();
+    for (std::size_t row = 0; row < band.input_rows; ++row, target += image_.row_size()) {
       const std::size_t at = first * k.stride_height + row - k.pad_top;  // wraps around above
       if (at >= size.h) {
-        std::fill_n(to, image_.row_size(), zero);
+        std::fill_n(target, image_.row_size(), zero);
         continue;
       }
-      std::fill_n(to, left, zero);
-      loops_.quantize(s.x + at * inside, inside, range, per_scale_, to + left);
-      std::fill_n(to + left + inside, k.pad_right * size.c, zero);
+      std::fill_n(target, left, zero);
+      loops_.quantize(s.x + at * inside, inside, range, per_scale_, target + left);
+      std::fill_n(target + left + inside, k.pad_right * size.c, zero);
     }
     return s.scratch + layout_.end();
   }
@@ -410,8 +412,8 @@ class quantized_run {
   padded_image image_;
   std::size_t band_ = 1;
   std::array<const std::uint8_t*, max_chain> packed_{};
-  std::array<std::optional<quantized_panels<Loops>>, chain_layout::most> panels_;
-  std::array<host_tensor<std::uint32_t>, chain_layout::most> offsets_;
+  std::array<std::optional<quantized_panels<Loops>>, chain_layout::max_stages> panels_;
+  std::array<host_tensor<std::uint32_t>, chain_layout::max_stages> offsets_;
   std::size_t scratch_size_ = 0;  // bytes for each thread
   host_tensor<float> scratch_;
 };

@@ -15,32 +15,32 @@ namespace glia::cpu_loops {
 /// a stage before it copies the input into panels.
 class quantized_stages {
  public:
-  enum class what : std::uint8_t { input, product, pooled_product, depthwise, pool };
+  enum class stage_kind : std::uint8_t { input, product, pooled_product, depthwise, pool };
 
   /// `products` has the sizes of the links' products.
   quantized_stages(const kernels::quantized_chain& k, const shape& x,
                    const std::array<window_sizes, max_chain>& products) {
     if (k.links[0].depthwise()) {
-      add(what::input, 0, {x[0], x[1], x[2], x[3], x[1], x[2], x[3], 1, {}});
+      add(stage_kind::input, 0, {x[0], x[1], x[2], x[3], x[1], x[2], x[3], 1, {}});
     }
     for (std::size_t i = 0; i < k.count; ++i) {
       if (pools_at_once(k.links[i], count_ == 0)) {
-        add(what::pooled_product, i, with_pooling(products[i], k.links[i].pool));
+        add(stage_kind::pooled_product, i, with_pooling(products[i], k.links[i].pool));
         continue;
       }
-      add(k.links[i].depthwise() ? what::depthwise : what::product, i, products[i]);
+      add(k.links[i].depthwise() ? stage_kind::depthwise : stage_kind::product, i, products[i]);
       if (k.links[i].pools()) {
         window_sizes pool = pool_rule(products[i].output(), k.links[i].pool);
         pool.groups = pool.c;  // each channel separately
-        add(what::pool, i, pool);
+        add(stage_kind::pool, i, pool);
       }
     }
   }
 
   [[nodiscard]] std::size_t count() const { return count_; }
-  [[nodiscard]] what kind(std::size_t stage) const { return kinds_[stage]; }
+  [[nodiscard]] stage_kind kind(std::size_t stage) const { return kinds_[stage]; }
   [[nodiscard]] bool multiplies(std::size_t stage) const {
-    return kinds_[stage] == what::product || kinds_[stage] == what::pooled_product;
+    return kinds_[stage] == stage_kind::product || kinds_[stage] == stage_kind::pooled_product;
   }
   [[nodiscard]] std::size_t link(std::size_t stage) const { return links_[stage]; }
   /// Returns the sizes of each stage. The window of a pooled product covers all inputs of one
@@ -68,16 +68,16 @@ class quantized_stages {
     return s;
   }
 
-  void add(what kind, std::size_t link, const window_sizes& s) {
+  void add(stage_kind kind, std::size_t link, const window_sizes& s) {
     kinds_[count_] = kind;
     links_[count_] = link;
     sizes_[count_++] = s;
   }
 
   std::size_t count_ = 0;
-  std::array<what, chain_layout::most> kinds_{};
-  std::array<std::size_t, chain_layout::most> links_{};
-  std::array<window_sizes, chain_layout::most> sizes_{};
+  std::array<stage_kind, chain_layout::max_stages> kinds_{};
+  std::array<std::size_t, chain_layout::max_stages> links_{};
+  std::array<window_sizes, chain_layout::max_stages> sizes_{};
 };
 
 }  // namespace glia::cpu_loops

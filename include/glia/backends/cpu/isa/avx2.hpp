@@ -29,8 +29,8 @@ struct integer_registers {
   static bytes load(const std::uint8_t* x) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
   }
-  static void store(bytes x, std::uint8_t* to) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), x);
+  static void store(bytes x, std::uint8_t* target) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(target), x);
   }
   static bytes larger(bytes a, bytes b) { return _mm256_max_epu8(a, b); }
   static sums add(sums a, sums b) { return _mm256_add_epi32(a, b); }
@@ -49,44 +49,46 @@ struct integer_registers {
     const __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(x, 8), _mm256_srai_epi16(w, 8));
     return _mm256_add_epi32(s, _mm256_add_epi32(even, odd));
   }
-  static void interleave(bytes a, bytes b, bytes c, bytes d, bytes* to) {
+  static void interleave(bytes a, bytes b, bytes c, bytes d, bytes* target) {
     const __m256i ab_low = _mm256_unpacklo_epi8(a, b);
     const __m256i ab_high = _mm256_unpackhi_epi8(a, b);
     const __m256i cd_low = _mm256_unpacklo_epi8(c, d);
     const __m256i cd_high = _mm256_unpackhi_epi8(c, d);
-    to[0] = _mm256_unpacklo_epi16(ab_low, cd_low);
-    to[1] = _mm256_unpackhi_epi16(ab_low, cd_low);
-    to[2] = _mm256_unpacklo_epi16(ab_high, cd_high);
-    to[3] = _mm256_unpackhi_epi16(ab_high, cd_high);
+    target[0] = _mm256_unpacklo_epi16(ab_low, cd_low);
+    target[1] = _mm256_unpackhi_epi16(ab_low, cd_low);
+    target[2] = _mm256_unpacklo_epi16(ab_high, cd_high);
+    target[3] = _mm256_unpackhi_epi16(ab_high, cd_high);
   }
-  static __m256 scaled(sums s, const integer_products& by, std::size_t first) {
-    return _mm256_fmadd_ps(_mm256_cvtepi32_ps(s), _mm256_loadu_ps(by.multipliers + first),
-                           _mm256_loadu_ps(by.shifts + first));
+  static __m256 scaled(sums s, const integer_products& panel, std::size_t first) {
+    return _mm256_fmadd_ps(_mm256_cvtepi32_ps(s), _mm256_loadu_ps(panel.multipliers + first),
+                           _mm256_loadu_ps(panel.shifts + first));
   }
-  static void store_bytes(const sums* s, const integer_products& by, std::uint8_t* to) {
-    const __m256 high = _mm256_set1_ps(by.high);
+  static void store_bytes(const sums* s, const integer_products& panel, std::uint8_t* target) {
+    const __m256 high = _mm256_set1_ps(panel.high);
     const auto whole = [&](std::size_t v) {
-      return _mm256_cvtps_epi32(_mm256_min_ps(scaled(s[v], by, 8 * v), high));
+      return _mm256_cvtps_epi32(_mm256_min_ps(scaled(s[v], panel, 8 * v), high));
     };
-    const __m256i all = _mm256_packus_epi16(_mm256_packs_epi32(whole(0), whole(1)),
-                                            _mm256_packs_epi32(whole(2), whole(3)));
-    const __m256i least = _mm256_set1_epi8(static_cast<char>(by.least));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_max_epu8(all, least));
+    const __m256i packed = _mm256_packus_epi16(_mm256_packs_epi32(whole(0), whole(1)),
+                                               _mm256_packs_epi32(whole(2), whole(3)));
+    const __m256i least = _mm256_set1_epi8(static_cast<char>(panel.least));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(target), _mm256_max_epu8(packed, least));
   }
   static void store_few_bytes(const sums*, const integer_products&, std::uint8_t*) {}
-  static void store_numbers(sums s, const integer_products& by, std::size_t first,
-                            std::size_t count, float* to) {
-    const __m256 y = _mm256_min_ps(_mm256_max_ps(scaled(s, by, first), _mm256_set1_ps(by.low)),
-                                   _mm256_set1_ps(by.high));
+  static void store_numbers(sums s, const integer_products& panel, std::size_t first,
+                            std::size_t count, float* target) {
+    const __m256 y =
+        _mm256_min_ps(_mm256_max_ps(scaled(s, panel, first), _mm256_set1_ps(panel.low)),
+                      _mm256_set1_ps(panel.high));
     if (count == 8) {
-      _mm256_storeu_ps(to + first, y);
+      _mm256_storeu_ps(target + first, y);
       return;
     }
-    alignas(32) float all[8];
-    _mm256_store_ps(all, y);
-    std::memcpy(to + first, all, count * sizeof(float));
+    alignas(32) float numbers[8];
+    _mm256_store_ps(numbers, y);
+    std::memcpy(target + first, numbers, count * sizeof(float));
   }
-  static void quantize(const float* x, const byte_range& range, float per_scale, std::uint8_t* to) {
+  static void quantize(const float* x, const byte_range& range, float per_scale,
+                       std::uint8_t* target) {
     const __m256 low = _mm256_set1_ps(static_cast<float>(range.least - range.zero));
     const __m256 high = _mm256_set1_ps(static_cast<float>(range.most - range.zero));
     const __m256i zero = _mm256_set1_epi32(range.zero);
@@ -96,10 +98,11 @@ struct integer_registers {
       const __m256 bounded = _mm256_min_ps(_mm256_max_ps(y, low), high);
       return _mm256_add_epi32(_mm256_cvtps_epi32(bounded), zero);
     };
-    const __m256i all = _mm256_packus_epi16(_mm256_packs_epi32(whole(0), whole(1)),
-                                            _mm256_packs_epi32(whole(2), whole(3)));
+    const __m256i packed = _mm256_packus_epi16(_mm256_packs_epi32(whole(0), whole(1)),
+                                               _mm256_packs_epi32(whole(2), whole(3)));
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permutevar8x32_epi32(all, order));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(target),
+                        _mm256_permutevar8x32_epi32(packed, order));
   }
 };
 
@@ -121,18 +124,18 @@ struct instructions : registers {
   using registers::transpose_tile;
 
   // The code names the instructions, because g++ 12 moves one element after the other.
-  static void store_positions(const float_mask& from, std::uint8_t* to) {
+  static void store_positions(const float_mask& source, std::uint8_t* target) {
     __m256i elements;
-    __builtin_memcpy(&elements, &from, sizeof(elements));
+    __builtin_memcpy(&elements, &source, sizeof(elements));
     elements = _mm256_shuffle_epi8(elements, _mm256_set1_epi32(0x0C080400));
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(to),
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(target),
                      _mm_unpacklo_epi32(_mm256_castsi256_si128(elements),
                                         _mm256_extracti128_si256(elements, 1)));
   }
-  static float_mask load_positions(const std::uint8_t* from, const float_mask& /*type*/) {
+  static float_mask load_positions(const std::uint8_t* source, const float_mask& /*type*/) {
     float_mask result;
     const __m256i elements =
-        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(source)));
     __builtin_memcpy(&result, &elements, sizeof(result));
     return result;
   }
@@ -147,10 +150,10 @@ struct instructions : registers {
     }
   }
 
-  static void copy_some(const float* from, std::size_t count, float* to) {
+  static void copy_some(const float* source, std::size_t count, float* target) {
     const __m256i elements = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), elements);
-    _mm256_storeu_ps(to, _mm256_maskload_ps(from, mask));
+    _mm256_storeu_ps(target, _mm256_maskload_ps(source, mask));
   }
 
 #include "glia/backends/cpu/isa/eight_floats.inl"
@@ -197,9 +200,9 @@ struct instructions : registers {
       const __m256i high = _mm256_blend_epi32(c2[g], _mm256_slli_epi64(c3[g], 32), 0xAA);
       const __m256i even = _mm256_unpacklo_epi64(low, high);
       const __m256i odd = _mm256_unpackhi_epi64(low, high);
-      auto* to = reinterpret_cast<__m256i*>(words + 16 * g);
-      _mm256_storeu_si256(to, _mm256_permute2x128_si256(even, odd, 0x20));
-      _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(even, odd, 0x31));
+      auto* target = reinterpret_cast<__m256i*>(words + 16 * g);
+      _mm256_storeu_si256(target, _mm256_permute2x128_si256(even, odd, 0x20));
+      _mm256_storeu_si256(target + 1, _mm256_permute2x128_si256(even, odd, 0x31));
     }
   }
 };

@@ -31,15 +31,16 @@ struct instructions : registers {
   using registers::transpose_tile;
 
   // The code names the instructions, because g++ 12 moves one element after the other.
-  static void store_positions(const float_mask& from, std::uint8_t* to) {
+  static void store_positions(const float_mask& source, std::uint8_t* target) {
     __m512i elements;
-    __builtin_memcpy(&elements, &from, sizeof(elements));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xFFFF, elements));
+    __builtin_memcpy(&elements, &source, sizeof(elements));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(target),
+                     _mm512_maskz_cvtepi32_epi8(0xFFFF, elements));
   }
-  static float_mask load_positions(const std::uint8_t* from, const float_mask& /*type*/) {
+  static float_mask load_positions(const std::uint8_t* source, const float_mask& /*type*/) {
     float_mask result;
-    const __m512i elements =
-        _mm512_maskz_cvtepu8_epi32(0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    const __m512i elements = _mm512_maskz_cvtepu8_epi32(
+        0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(source)));
     __builtin_memcpy(&result, &elements, sizeof(result));
     return result;
   }
@@ -54,9 +55,9 @@ struct instructions : registers {
     }
   }
 
-  static void copy_some(const float* from, std::size_t count, float* to) {
+  static void copy_some(const float* source, std::size_t count, float* target) {
     const auto mask = static_cast<__mmask16>((1U << count) - 1U);
-    _mm512_storeu_ps(to, _mm512_maskz_loadu_ps(mask, from));
+    _mm512_storeu_ps(target, _mm512_maskz_loadu_ps(mask, source));
   }
 
 #include "glia/backends/cpu/isa/eight_floats.inl"

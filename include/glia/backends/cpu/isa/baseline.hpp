@@ -30,7 +30,7 @@ struct integer_registers {
     std::memcpy(result.data(), x, size);
     return result;
   }
-  static void store(const bytes& x, std::uint8_t* to) { std::memcpy(to, x.data(), size); }
+  static void store(const bytes& x, std::uint8_t* target) { std::memcpy(target, x.data(), size); }
   static sums add(sums a, const sums& b) {
     for (std::size_t i = 0; i < a.size(); ++i) {
       a[i] += b[i];
@@ -66,33 +66,34 @@ struct integer_registers {
     return s;
   }
   static void interleave(const bytes& a, const bytes& b, const bytes& c, const bytes& d,
-                         bytes* to) {
+                         bytes* target) {
     for (std::size_t i = 0; i < size; ++i) {
       const std::array<std::uint8_t, 4> four{a[i], b[i], c[i], d[i]};
-      std::copy(four.begin(), four.end(), to[i / 4].begin() + i % 4 * 4);
+      std::copy(four.begin(), four.end(), target[i / 4].begin() + i % 4 * 4);
     }
   }
-  static void store_bytes(const sums* s, const integer_products& by, std::uint8_t* to) {
+  static void store_bytes(const sums* s, const integer_products& panel, std::uint8_t* target) {
     for (std::size_t channel = 0; channel < size; ++channel) {
-      const std::size_t at = packed_lane(channel, 4, 4);
-      const float y =
-          std::fma(static_cast<float>(s[at / 4][at % 4]), by.multipliers[at], by.shifts[at]);
-      const float bounded = std::clamp(y, static_cast<float>(by.least), by.high);
-      to[channel] = static_cast<std::uint8_t>(std::nearbyint(bounded));
+      const std::size_t lane = packed_lane(channel, 4, 4);
+      const float y = std::fma(static_cast<float>(s[lane / 4][lane % 4]), panel.multipliers[lane],
+                               panel.shifts[lane]);
+      const float bounded = std::clamp(y, static_cast<float>(panel.least), panel.high);
+      target[channel] = static_cast<std::uint8_t>(std::nearbyint(bounded));
     }
   }
   static void store_few_bytes(const sums*, const integer_products&, std::uint8_t*) {}
-  static void store_numbers(const sums& s, const integer_products& by, std::size_t first,
-                            std::size_t count, float* to) {
+  static void store_numbers(const sums& s, const integer_products& panel, std::size_t first,
+                            std::size_t count, float* target) {
     for (std::size_t e = 0; e < count; ++e) {
       const float y =
-          std::fma(static_cast<float>(s[e]), by.multipliers[first + e], by.shifts[first + e]);
-      to[first + e] = std::clamp(y, by.low, by.high);
+          std::fma(static_cast<float>(s[e]), panel.multipliers[first + e], panel.shifts[first + e]);
+      target[first + e] = std::clamp(y, panel.low, panel.high);
     }
   }
-  static void quantize(const float* x, const byte_range& range, float per_scale, std::uint8_t* to) {
+  static void quantize(const float* x, const byte_range& range, float per_scale,
+                       std::uint8_t* target) {
     for (std::size_t i = 0; i < size; ++i) {
-      to[i] = quantized(x[i], range, per_scale);
+      target[i] = quantized(x[i], range, per_scale);
     }
   }
 };

@@ -7,15 +7,15 @@ static std::size_t append_nonzeros(const float* x, std::size_t first, nonzero<fl
       _mm256_movemask_ps(_mm256_cmp_ps(values, _mm256_setzero_ps(), _CMP_NEQ_UQ)));
   // One byte per nonzero position, packed: the indices of the set bits.
   const std::uint64_t bytes = _pdep_u64(mask, 0x0101010101010101) * 0xFF;
-  const std::uint64_t kept = _pext_u64(0x0706050403020100, bytes);
-  const __m256i positions = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kept)));
+  const std::uint64_t order = _pext_u64(0x0706050403020100, bytes);
+  const __m256i positions = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(order)));
   const __m256i packed = _mm256_castps_si256(_mm256_permutevar8x32_ps(values, positions));
   const __m256i indices = _mm256_add_epi32(positions, _mm256_set1_epi32(static_cast<int>(first)));
   const __m256i low = _mm256_unpacklo_epi32(packed, indices);
   const __m256i high = _mm256_unpackhi_epi32(packed, indices);
-  auto* to = reinterpret_cast<__m256i*>(entries);
-  _mm256_storeu_si256(to, _mm256_permute2x128_si256(low, high, 0x20));
-  _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(low, high, 0x31));
+  auto* target = reinterpret_cast<__m256i*>(entries);
+  _mm256_storeu_si256(target, _mm256_permute2x128_si256(low, high, 0x20));
+  _mm256_storeu_si256(target + 1, _mm256_permute2x128_si256(low, high, 0x31));
   return static_cast<std::size_t>(__builtin_popcount(mask));
 }
 

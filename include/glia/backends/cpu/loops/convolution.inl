@@ -6,43 +6,45 @@ template <class T>
 static typename simd_of<T>::vector clamped(const typename simd_of<T>::vector& v,
                                            const clamp_range<T>& range) {
   using vector = typename simd_of<T>::vector;
-  const vector least = range.low - vector{};
-  const vector most = range.high - vector{};
-  const vector raised = v < least ? least : v;
-  return most < raised ? most : raised;
+  const vector lowest = range.low - vector{};
+  const vector highest = range.high - vector{};
+  const vector raised = v < lowest ? lowest : v;
+  return highest < raised ? highest : raised;
 }
 
 // Computes out[p][j] = bias[j] + sum over k of patch[p][k] * panel[k][j] for all patches and all
-// outputs of `by`, whose runs tell where element k of a patch is. `ending` is store_sums, add_sums
-// or a clamp_range: the result is stored, added to out[p][j] without bias[j], or stored clamped. A
-// panel is a row of biases and then `depth` rows, each with panel_width elements. The outputs of
-// consecutive panels are out_step apart.
+// outputs of `products`, whose runs tell where element k of a patch is. `ending` is store_sums,
+// add_sums or a clamp_range: the result is stored, added to out[p][j] without bias[j], or stored
+// clamped. A panel is a row of biases and then `depth` rows, each with panel_width elements. The
+// outputs of consecutive panels are out_step apart.
 template <std::size_t Patches = tile_patches, class T, class Ending>
-static void multiply_patches(const patch_products<T>& by, const T* const* patch,
+static void multiply_patches(const patch_products<T>& products, const T* const* patch,
                              std::size_t patches, T* const* out, const Ending& ending) {
   // This function processes nearly full tiles. Smaller tiles are processed in pieces of at most
   // seven patches, so that fewer of these functions have to be compiled. Seven is half of an image
   // row of 14.
   constexpr bool nearly_full = Patches + 2 > tile_patches;
   if constexpr (Patches == tile_patches) {
-    if (by.depth > blas_chain) {
-      return multiply_deep_patches(by, patch, patches, out, ending);
+    if (products.depth > blas_chain) {
+      return multiply_deep_patches(products, patch, patches, out, ending);
     }
   }
-  const std::size_t panel_rows = 1 + (by.panel_depth == 0 ? by.depth : by.panel_depth);
+  const std::size_t panel_rows =
+      1 + (products.panel_depth == 0 ? products.depth : products.panel_depth);
   for (; patches >= Patches; patches -= Patches, patch += Patches, out += Patches) {
-    const T* panel = by.panels;
-    std::size_t at = 0;
-    for (std::size_t left = by.outputs; left > 0;) {
+    const T* panel = products.panels;
+    std::size_t position = 0;
+    for (std::size_t left = products.outputs; left > 0;) {
       const std::size_t outputs = left < panel_width<T> ? left : panel_width<T>;
       if (nearly_full && outputs <= simd_of<T>::count) {
         // The second half of a panel may be only padding.
-        multiply_panel<Patches, nearly_full ? 1 : 2>(by, patch, panel, out, at, outputs, ending);
+        multiply_panel<Patches, nearly_full ? 1 : 2>(products, patch, panel, out, position, outputs,
+                                                     ending);
       } else {
-        multiply_panel<Patches, 2>(by, patch, panel, out, at, outputs, ending);
+        multiply_panel<Patches, 2>(products, patch, panel, out, position, outputs, ending);
       }
       panel += panel_rows * panel_width<T>;
-      at += by.out_step;
+      position += products.out_step;
       left -= outputs;
     }
   }
@@ -50,7 +52,7 @@ static void multiply_patches(const patch_products<T>& by, const T* const* patch,
     if (patches > 0) {
       constexpr std::size_t piece = Patches > 7 ? 7 : (Patches + 1) / 2;
       constexpr std::size_t fewer = nearly_full ? Patches - 1 : piece;
-      multiply_patches<fewer>(by, patch, patches, out, ending);
+      multiply_patches<fewer>(products, patch, patches, out, ending);
     }
   }
 }
@@ -58,24 +60,24 @@ static void multiply_patches(const patch_products<T>& by, const T* const* patch,
 // Computes the same as multiply_patches for long sums, in parts. A part is whole runs or, if runs
 // are long, a piece of one run. A separate function lets the usual loops keep their registers.
 template <class T, class Ending>
-[[gnu::noinline]] static void multiply_deep_patches(const patch_products<T>& by,
+[[gnu::noinline]] static void multiply_deep_patches(const patch_products<T>& products,
                                                     const T* const* patch, std::size_t patches,
                                                     T* const* out, const Ending& ending) {
-  const std::size_t runs = by.run_length < blas_chain ? blas_chain / by.run_length : 1;
-  patch_products<T> part = by;
-  part.panel_depth = by.depth;
+  const std::size_t runs = products.run_length < blas_chain ? blas_chain / products.run_length : 1;
+  patch_products<T> part = products;
+  part.panel_depth = products.depth;
   std::uint32_t begin = 0;
-  for (std::size_t first = 0; first < by.depth; first += part.depth) {
-    const std::size_t run = first / by.run_length;
-    const std::size_t within = first - run * by.run_length;
-    const std::size_t rest =
-        by.run_length < blas_chain ? runs * by.run_length : by.run_length - within;
-    part.depth = by.depth - first < rest ? by.depth - first : rest;
+  for (std::size_t first = 0; first < products.depth; first += part.depth) {
+    const std::size_t run = first / products.run_length;
+    const std::size_t within = first - run * products.run_length;
+    const std::size_t rest = products.run_length < blas_chain ? runs * products.run_length
+                                                              : products.run_length - within;
+    part.depth = products.depth - first < rest ? products.depth - first : rest;
     part.depth = part.depth < blas_chain ? part.depth : blas_chain;
-    part.panels = by.panels + first * panel_width<T>;
-    part.run = by.run + run;
+    part.panels = products.panels + first * panel_width<T>;
+    part.run = products.run + run;
     if (within > 0) {
-      begin = by.run[run] + static_cast<std::uint32_t>(within);
+      begin = products.run[run] + static_cast<std::uint32_t>(within);
       part.run = &begin;
     }
     if (first > 0 || std::is_same_v<Ending, add_sums>) {
@@ -86,8 +88,8 @@ template <class T, class Ending>
   }
   if constexpr (std::is_same_v<Ending, clamp_range<T>>) {
     for (std::size_t p = 0; p < patches; ++p) {
-      for (std::size_t o = 0; o < by.outputs; ++o) {
-        T& y = out[p][o / panel_width<T> * by.out_step + o % panel_width<T>];
+      for (std::size_t o = 0; o < products.outputs; ++o) {
+        T& y = out[p][o / panel_width<T> * products.out_step + o % panel_width<T>];
         y = y < ending.low ? ending.low : y;
         y = ending.high < y ? ending.high : y;
       }
@@ -96,20 +98,20 @@ template <class T, class Ending>
 }
 
 // Computes the same as multiply_patches for one panel, or for the first register of its outputs.
-// The outputs begin at out[p] + at.
+// The outputs begin at out[p] + position.
 template <std::size_t Patches, std::size_t Registers, class T, class Ending>
-static void multiply_panel(const patch_products<T>& by, const T* const* patch, const T* panel,
-                           T* const* out, std::size_t at, std::size_t outputs,
+static void multiply_panel(const patch_products<T>& products, const T* const* patch, const T* panel,
+                           T* const* out, std::size_t position, std::size_t outputs,
                            const Ending& ending) {
   using simd = simd_of<T>;
   using vector = typename simd::vector;
   constexpr std::size_t width = panel_width<T>;
   constexpr std::size_t per_register = simd::count;
-  const T* from[Patches];
+  const T* source[Patches];
   vector sum[Patches][Registers];
 #pragma GCC unroll 12
   for (std::size_t p = 0; p < Patches; ++p) {
-    from[p] = patch[p];
+    source[p] = patch[p];
 #pragma GCC unroll 2
     for (std::size_t r = 0; r < Registers; ++r) {
       sum[p][r] =
@@ -117,9 +119,9 @@ static void multiply_panel(const patch_products<T>& by, const T* const* patch, c
     }
   }
   panel += width;
-  const std::uint32_t* run = by.run;
-  for (std::size_t left = by.depth; left > 0; ++run) {
-    const std::size_t length = left < by.run_length ? left : by.run_length;
+  const std::uint32_t* run = products.run;
+  for (std::size_t left = products.depth; left > 0; ++run) {
+    const std::size_t length = left < products.run_length ? left : products.run_length;
     left -= length;
 #pragma GCC unroll 2
     for (std::size_t k = *run, end = k + length; k < end; ++k, panel += width) {
@@ -130,7 +132,7 @@ static void multiply_panel(const patch_products<T>& by, const T* const* patch, c
       }
 #pragma GCC unroll 12
       for (std::size_t p = 0; p < Patches; ++p) {
-        const vector x = from[p][k] - vector{};
+        const vector x = source[p][k] - vector{};
 #pragma GCC unroll 2
         for (std::size_t r = 0; r < Registers; ++r) {
           sum[p][r] += x * weight[r];
@@ -140,7 +142,7 @@ static void multiply_panel(const patch_products<T>& by, const T* const* patch, c
   }
 #pragma GCC unroll 12
   for (std::size_t p = 0; p < Patches; ++p) {
-    T* const to = out[p] + at;
+    T* const target = out[p] + position;
     if constexpr (std::is_same_v<Ending, clamp_range<T>>) {
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < Registers; ++r) {
@@ -151,9 +153,9 @@ static void multiply_panel(const patch_products<T>& by, const T* const* patch, c
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < Registers; ++r) {
         if constexpr (std::is_same_v<Ending, add_sums>) {
-          sum[p][r] += simd::load(to + r * per_register);
+          sum[p][r] += simd::load(target + r * per_register);
         }
-        simd::store(sum[p][r], to + r * per_register);
+        simd::store(sum[p][r], target + r * per_register);
       }
     } else {
       T some[Registers * per_register];
@@ -162,7 +164,7 @@ static void multiply_panel(const patch_products<T>& by, const T* const* patch, c
         simd::store(sum[p][r], some + r * per_register);
       }
       for (std::size_t j = 0; j < outputs; ++j) {
-        to[j] = std::is_same_v<Ending, add_sums> ? to[j] + some[j] : some[j];
+        target[j] = std::is_same_v<Ending, add_sums> ? target[j] + some[j] : some[j];
       }
     }
   }
@@ -184,7 +186,7 @@ static void multiply_transposed_patches(const T* x, const patch_grid& grid,
   using simd = simd_of<T>;
   using vector = typename simd::vector;
   constexpr std::size_t width = panel_width<T>;
-  const T* from[Depths];
+  const T* source[Depths];
   vector sum[Depths][2];
 #pragma GCC unroll 12
   for (std::size_t d = 0; d < Depths; ++d) {
@@ -194,19 +196,19 @@ static void multiply_transposed_patches(const T* x, const patch_grid& grid,
   for (std::size_t row = 0; row < grid.rows; ++row) {
 #pragma GCC unroll 12
     for (std::size_t d = 0; d < Depths; ++d) {
-      from[d] = x + row * grid.row_step + offset[d];
+      source[d] = x + row * grid.row_step + offset[d];
     }
-    std::size_t at = 0;
+    std::size_t position = 0;
     for (std::size_t column = 0; column < grid.columns; ++column) {
       const vector gradient[2] = {simd::load(dy), simd::load(dy + simd::count)};
 #pragma GCC unroll 12
       for (std::size_t d = 0; d < Depths; ++d) {
-        const vector value = from[d][at] - vector{};
+        const vector value = source[d][position] - vector{};
         sum[d][0] += value * gradient[0];
         sum[d][1] += value * gradient[1];
       }
       dy += dy_step;
-      at += grid.column_step;
+      position += grid.column_step;
     }
   }
 #pragma GCC unroll 12

@@ -22,8 +22,9 @@ static void convolve_channels(const depthwise_rows& r, const T* const* seen, con
     some.rows = r.rows - row < block ? r.rows - row : block;
     for (std::size_t c = 0; c < r.channels; c += per_register) {
       // The last register overlaps the one before it and computes some channels again.
-      const std::size_t at = c + per_register <= r.channels ? c : r.channels - per_register;
-      convolve_vector(some, seen + row * r.height, w, bias, out + row * r.out_row_step, range, at);
+      const std::size_t channel = c + per_register <= r.channels ? c : r.channels - per_register;
+      convolve_vector(some, seen + row * r.height, w, bias, out + row * r.out_row_step, range,
+                      channel);
     }
   }
 }
@@ -59,17 +60,18 @@ static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T*
   }
   const vector start = bias == nullptr ? vector{} : simd::load(bias + c);
   const auto tile = [&]<std::size_t Columns>(std::integral_constant<std::size_t, Columns>,
-                                             const T* const(&from)[3], std::size_t at, T* to) {
+                                             const T* const(&source)[3], std::size_t column,
+                                             T* target) {
     vector sum[Columns];
 #pragma GCC unroll 4
     for (std::size_t j = 0; j < Columns; ++j) {
       sum[j] = start;
     }
 #pragma GCC unroll 9
-    for (std::size_t pixel = 0; pixel < (Columns - 1) * Stride + 3; ++pixel, at += step) {
+    for (std::size_t pixel = 0; pixel < (Columns - 1) * Stride + 3; ++pixel, column += step) {
 #pragma GCC unroll 3
       for (std::size_t y = 0; y < 3; ++y) {
-        const vector value = simd::load(from[y] + at);
+        const vector value = simd::load(source[y] + column);
 #pragma GCC unroll 4
         for (std::size_t j = 0; j < Columns; ++j) {
           if (pixel >= j * Stride && pixel - j * Stride < 3) {
@@ -80,7 +82,7 @@ static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T*
     }
 #pragma GCC unroll 4
     for (std::size_t j = 0; j < Columns; ++j) {
-      simd::store(clamped<T>(sum[j], limits), to + j * out_step);
+      simd::store(clamped<T>(sum[j], limits), target + j * out_step);
     }
   };
   // Beside nine weights, four sums stay in registers. Tiles of three outputs cover a remainder; for
@@ -89,14 +91,16 @@ static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T*
   const std::size_t threes = r.columns == 5 ? 2 : 4 * tiles - r.columns;
   const std::size_t apart = r.columns == 5 ? 2 : 3;
   for (std::size_t row = 0; row < r.rows; ++row, seen += 3) {
-    const T* const from[3] = {seen[0] + c, seen[1] + c, seen[2] + c};
-    T* to = out + row * r.out_row_step + c;
-    std::size_t at = 0;
-    for (std::size_t i = threes; i < tiles; ++i, at += 4 * Stride * step, to += 4 * out_step) {
-      tile(std::integral_constant<std::size_t, 4>{}, from, at, to);
+    const T* const source[3] = {seen[0] + c, seen[1] + c, seen[2] + c};
+    T* target = out + row * r.out_row_step + c;
+    std::size_t column = 0;
+    for (std::size_t i = threes; i < tiles;
+         ++i, column += 4 * Stride * step, target += 4 * out_step) {
+      tile(std::integral_constant<std::size_t, 4>{}, source, column, target);
     }
-    for (std::size_t i = 0; i < threes; ++i, at += apart * Stride * step, to += apart * out_step) {
-      tile(std::integral_constant<std::size_t, 3>{}, from, at, to);
+    for (std::size_t i = 0; i < threes;
+         ++i, column += apart * Stride * step, target += apart * out_step) {
+      tile(std::integral_constant<std::size_t, 3>{}, source, column, target);
     }
   }
 }
@@ -108,7 +112,7 @@ static void convolve_any_window(const depthwise_rows& r, const T* const* seen, c
   using vector = typename simd::vector;
   const vector start = bias == nullptr ? vector{} : simd::load(bias + c);
   for (std::size_t row = 0; row < r.rows; ++row, seen += r.height) {
-    T* const to = out + row * r.out_row_step + c;
+    T* const target = out + row * r.out_row_step + c;
     for (std::size_t column = 0; column < r.columns; column += max_accumulators) {
       const std::size_t left = r.columns - column;
       const std::size_t count = left < max_accumulators ? left : max_accumulators;
@@ -119,14 +123,14 @@ static void convolve_any_window(const depthwise_rows& r, const T* const* seen, c
       for (std::size_t y = 0; y < r.height; ++y) {
         for (std::size_t x = 0; x < r.width; ++x) {
           const vector weight = simd::load(w + (y * r.width + x) * r.w_step + c);
-          const T* from = seen[y] + (column * r.stride + x * r.dilation) * panel_width<T> + c;
+          const T* source = seen[y] + (column * r.stride + x * r.dilation) * panel_width<T> + c;
           for (std::size_t j = 0; j < count; ++j) {
-            sum[j] += simd::load(from + j * r.stride * panel_width<T>) * weight;
+            sum[j] += simd::load(source + j * r.stride * panel_width<T>) * weight;
           }
         }
       }
       for (std::size_t j = 0; j < count; ++j) {
-        simd::store(clamped<T>(sum[j], range), to + (column + j) * r.out_step);
+        simd::store(clamped<T>(sum[j], range), target + (column + j) * r.out_step);
       }
     }
   }
@@ -154,11 +158,11 @@ static void convolve_few_channels(const depthwise_rows& r, const T* const* seen,
 
 // Copies a panel's channels of pixels that are `step` elements apart, so that they are contiguous.
 template <class T>
-static void gather_panel(const T* from, std::size_t pixels, std::size_t step, T* to) {
+static void gather_panel(const T* source, std::size_t pixels, std::size_t step, T* target) {
   using simd = simd_of<T>;
-  for (std::size_t i = 0; i < pixels; ++i, from += step, to += panel_width<T>) {
-    simd::store(simd::load(from), to);
-    simd::store(simd::load(from + simd::count), to + simd::count);
+  for (std::size_t i = 0; i < pixels; ++i, source += step, target += panel_width<T>) {
+    simd::store(simd::load(source), target);
+    simd::store(simd::load(source + simd::count), target + simd::count);
   }
 }
 
@@ -185,15 +189,15 @@ static void add_channel_kernel_gradient(const T* x, const patch_grid& grid,
     }
     const T* gradient = dy + c;
     for (std::size_t row = 0; row < grid.rows; ++row) {
-      const T* from = x + row * grid.row_step + c;
+      const T* source = x + row * grid.row_step + c;
       for (std::size_t column = 0; column < grid.columns; ++column) {
         const vector g = simd::load(gradient);
 #pragma GCC unroll 8
         for (std::size_t d = 0; d < Depths; ++d) {
-          sum[d] += simd::load(from + offset[d]) * g;
+          sum[d] += simd::load(source + offset[d]) * g;
         }
         gradient += channels;
-        from += grid.column_step;
+        source += grid.column_step;
       }
     }
 #pragma GCC unroll 8

@@ -17,81 +17,81 @@ struct integer_loops {
 
   /// Multiplies each of `pixels` patches by a panel and writes the results as bytes. A byte stands
   /// for x = (byte - zero) * scale.
-  void multiply_to_bytes(const integer_products& by, const std::uint8_t* const* from,
-                         std::size_t pixels, std::uint8_t* const* to) const {
-    to_bytes<1>(by, from, pixels, to);
+  void multiply_to_bytes(const integer_products& panel, const std::uint8_t* const* source,
+                         std::size_t pixels, std::uint8_t* const* target) const {
+    to_bytes<1>(panel, source, pixels, target);
   }
   /// Multiplies four patches by a panel for each output and writes the largest result as a byte.
   /// The sums are compared, because the conversion to bytes keeps their order.
-  void multiply_to_largest_bytes(const integer_products& by, const std::uint8_t* const* from,
-                                 std::size_t outputs, std::uint8_t* const* to) const {
-    to_bytes<4>(by, from, 4 * outputs, to);
+  void multiply_to_largest_bytes(const integer_products& panel, const std::uint8_t* const* source,
+                                 std::size_t outputs, std::uint8_t* const* target) const {
+    to_bytes<4>(panel, source, 4 * outputs, target);
   }
 
   /// Multiplies each of `pixels` patches by a panel and writes the results as numbers.
-  void multiply_to_numbers(const integer_products& by, const std::uint8_t* const* from,
-                           std::size_t pixels, float* const* to) const {
-    constexpr std::size_t each = wide::size / 4;
-    const numbers_of store{by, to};
-    switch ((by.outputs + each - 1) / each) {
+  void multiply_to_numbers(const integer_products& panel, const std::uint8_t* const* source,
+                           std::size_t pixels, float* const* target) const {
+    constexpr std::size_t lanes = wide::size / 4;
+    const numbers_of store{panel, target};
+    switch ((panel.outputs + lanes - 1) / lanes) {
       case 1:
-        return by_pixels<wide, 1>(by, from, pixels, store);
+        return by_pixels<wide, 1>(panel, source, pixels, store);
       case 2:
-        return by_pixels<wide, 2>(by, from, pixels, store);
+        return by_pixels<wide, 2>(panel, source, pixels, store);
       case 3:
-        return by_pixels<wide, 3>(by, from, pixels, store);
+        return by_pixels<wide, 3>(panel, source, pixels, store);
       default:
-        return by_pixels<wide, 4>(by, from, pixels, store);
+        return by_pixels<wide, 4>(panel, source, pixels, store);
     }
   }
 
   /// Computes a row of a depthwise convolution for one panel, as bytes or numbers; see
   /// integer_window.
-  void convolve_channels(const integer_window& k, std::uint8_t* to) const {
+  void convolve_channels(const integer_window& k, std::uint8_t* target) const {
     if (are_few(k.channels)) {
-      convolve_row<narrow>(k, bytes_to<narrow>{k, to});
+      convolve_row<narrow>(k, bytes_to<narrow>{k, target});
     } else {
-      convolve_row<wide>(k, bytes_to<wide>{k, to});
+      convolve_row<wide>(k, bytes_to<wide>{k, target});
     }
   }
-  void convolve_channels(const integer_window& k, float* to) const {
+  void convolve_channels(const integer_window& k, float* target) const {
     if (are_few(k.channels)) {
-      convolve_row<narrow>(k, numbers_to<narrow>{k, to});
+      convolve_row<narrow>(k, numbers_to<narrow>{k, target});
     } else {
-      convolve_row<wide>(k, numbers_to<wide>{k, to});
+      convolve_row<wide>(k, numbers_to<wide>{k, target});
     }
   }
 
   /// Computes a row of window maxima for one panel, as bytes; see integer_window.
-  void pool_channels(const integer_window& k, std::uint8_t* to) const {
+  void pool_channels(const integer_window& k, std::uint8_t* target) const {
     if (are_few(k.channels)) {
-      pool_row<narrow>(k, to);
+      pool_row<narrow>(k, target);
     } else {
-      pool_row<wide>(k, to);
+      pool_row<wide>(k, target);
     }
   }
 
   /// Converts bytes to the numbers that they stand for: (byte - zero) * scale.
   void dequantize(const std::uint8_t* x, std::size_t count, std::int32_t zero, float scale,
-                  float* to) const {
+                  float* target) const {
     for (std::size_t i = 0; i < count; ++i) {
-      to[i] = static_cast<float>(static_cast<std::int32_t>(x[i]) - zero) * scale;
+      target[i] = static_cast<float>(static_cast<std::int32_t>(x[i]) - zero) * scale;
     }
   }
 
   /// Converts x to bytes: min(max(round(x / scale) + zero, least), most). NaN becomes least.
   void quantize(const float* x, std::size_t count, const byte_range& range, float per_scale,
-                std::uint8_t* to) const {
+                std::uint8_t* target) const {
     std::size_t i = 0;
     for (; i + wide::size <= count; i += wide::size) {
-      wide::quantize(x + i, range, per_scale, to + i);
+      wide::quantize(x + i, range, per_scale, target + i);
     }
     if (i < count) {
       std::array<float, wide::size> rest{};
       std::array<std::uint8_t, wide::size> bytes;
       std::copy(x + i, x + count, rest.begin());
       wide::quantize(rest.data(), range, per_scale, bytes.data());
-      std::copy_n(bytes.begin(), count - i, to + i);
+      std::copy_n(bytes.begin(), count - i, target + i);
     }
   }
 
@@ -99,22 +99,22 @@ struct integer_loops {
   template <class Set>
   struct bytes_to {
     const integer_window& k;
-    std::uint8_t* to;
+    std::uint8_t* target;
     void operator()(const typename Set::sums* sums, std::size_t column) const {
-      Set::store_bytes(sums, k.by, to + column * k.out_step);
+      Set::store_bytes(sums, k.panel, target + column * k.out_step);
     }
   };
 
   struct numbers_of {
-    const integer_products& by;
-    float* const* to;
+    const integer_products& panel;
+    float* const* target;
     template <std::size_t Vectors>
     void operator()(const typename wide::sums (&sums)[Vectors], std::size_t p) const {
-      constexpr std::size_t each = wide::size / 4;
+      constexpr std::size_t lanes = wide::size / 4;
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < Vectors; ++v) {
-        wide::store_numbers(sums[v], by, v * each, v + 1 < Vectors ? each : by.outputs - v * each,
-                            to[p]);
+        wide::store_numbers(sums[v], panel, v * lanes,
+                            v + 1 < Vectors ? lanes : panel.outputs - v * lanes, target[p]);
       }
     }
   };
@@ -122,59 +122,62 @@ struct integer_loops {
   template <class Set>
   struct numbers_to {
     const integer_window& k;
-    float* to;
+    float* target;
     void operator()(const typename Set::sums* sums, std::size_t column) const {
       constexpr std::size_t lanes = Set::size / 4;
-      std::array<float, Set::size> all;
+      std::array<float, Set::size> results;
       for (std::size_t v = 0; v < 4; ++v) {
-        Set::store_numbers(sums[v], k.by, v * lanes, lanes, all.data());
+        Set::store_numbers(sums[v], k.panel, v * lanes, lanes, results.data());
       }
       for (std::size_t channel = 0; channel < k.channels; channel += 4) {
-        std::copy_n(all.data() + packed_lane(channel, 4, lanes),
+        std::copy_n(results.data() + packed_lane(channel, 4, lanes),
                     std::min<std::size_t>(4, k.channels - channel),
-                    to + column * k.out_step + channel);
+                    target + column * k.out_step + channel);
       }
     }
   };
 
   template <std::size_t Together>
-  static void to_bytes(const integer_products& by, const std::uint8_t* const* from,
-                       std::size_t pixels, std::uint8_t* const* to) {
-    if (are_few(by.outputs)) {
-      by_pixels<wide, 2, Together>(by, from, pixels, [&](const auto* sums, std::size_t output) {
-        wide::store_few_bytes(sums, by, to[output]);
-      });
+  static void to_bytes(const integer_products& panel, const std::uint8_t* const* source,
+                       std::size_t pixels, std::uint8_t* const* target) {
+    if (are_few(panel.outputs)) {
+      by_pixels<wide, 2, Together>(panel, source, pixels,
+                                   [&](const auto* sums, std::size_t output) {
+                                     wide::store_few_bytes(sums, panel, target[output]);
+                                   });
     } else {
-      by_pixels<wide, 4, Together>(by, from, pixels, [&](const auto* sums, std::size_t output) {
-        wide::store_bytes(sums, by, to[output]);
-      });
+      by_pixels<wide, 4, Together>(panel, source, pixels,
+                                   [&](const auto* sums, std::size_t output) {
+                                     wide::store_bytes(sums, panel, target[output]);
+                                   });
     }
   }
 
   template <class Set, std::size_t Vectors, std::size_t Together = 1, class Store>
-  static void by_pixels(const integer_products& by, const std::uint8_t* const* from,
+  static void by_pixels(const integer_products& panel, const std::uint8_t* const* source,
                         std::size_t pixels, const Store& store) {
     // With few vectors of sums for each pixel, the registers have room for more pixels.
-    constexpr std::size_t room = Set::tile_pixels * (Vectors <= 2 ? 2 : 1);
-    constexpr std::size_t most =
-        Together == 1 ? room : std::max(Together, room / Together * Together);
-    constexpr std::size_t some = Together == 1 ? 2 : Together;
+    constexpr std::size_t pixels_in_registers = Set::tile_pixels * (Vectors <= 2 ? 2 : 1);
+    constexpr std::size_t max_pixels =
+        Together == 1 ? pixels_in_registers
+                      : std::max(Together, pixels_in_registers / Together * Together);
+    constexpr std::size_t few_pixels = Together == 1 ? 2 : Together;
     std::size_t p = 0;
-    for (; p + most <= pixels; p += most) {
-      tile<Set, Vectors, most, Together>(by, from + p, p, store);
+    for (; p + max_pixels <= pixels; p += max_pixels) {
+      tile<Set, Vectors, max_pixels, Together>(panel, source + p, p, store);
     }
-    for (; p + some <= pixels; p += some) {
-      tile<Set, Vectors, some, Together>(by, from + p, p, store);
+    for (; p + few_pixels <= pixels; p += few_pixels) {
+      tile<Set, Vectors, few_pixels, Together>(panel, source + p, p, store);
     }
     if (p < pixels) {
-      single<Set, Vectors>(by, from[p], p, store);
+      single<Set, Vectors>(panel, source[p], p, store);
     }
   }
 
   /// Multiplies one pixel. Steps alternate between two sets of sums, because consecutive additions
   /// to one set would wait for each other.
   template <class Set, std::size_t Vectors, class Store>
-  static void single(const integer_products& by, const std::uint8_t* x, std::size_t pixel,
+  static void single(const integer_products& panel, const std::uint8_t* x, std::size_t pixel,
                      const Store& store) {
     typename Set::sums sums[Vectors];
     typename Set::sums others[Vectors];
@@ -182,21 +185,21 @@ struct integer_loops {
     for (std::size_t v = 0; v < Vectors; ++v) {
       sums[v] = others[v] = Set::no_sums();
     }
-    const std::int8_t* w = by.weights;
-    const auto add = [&](typename Set::sums* to, std::size_t step) {
-      const typename Set::bytes four = Set::broadcast(x + by.offsets[step]);
+    const std::int8_t* w = panel.weights;
+    const auto add = [&](typename Set::sums* target, std::size_t step) {
+      const typename Set::bytes four = Set::broadcast(x + panel.offsets[step]);
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < Vectors; ++v) {
-        to[v] = Set::add_products(to[v], four, Set::weights(w + v * Set::size));
+        target[v] = Set::add_products(target[v], four, Set::weights(w + v * Set::size));
       }
       w += Vectors * Set::size;
     };
     std::size_t step = 0;
-    for (; step + 2 <= by.steps; step += 2) {
+    for (; step + 2 <= panel.steps; step += 2) {
       add(sums, step);
       add(others, step + 1);
     }
-    if (step < by.steps) {
+    if (step < panel.steps) {
       add(sums, step);
     }
 #pragma GCC unroll 4
@@ -209,23 +212,23 @@ struct integer_loops {
   // These are plain arrays and loops that the compiler unrolls before other optimizations. Sums in
   // other types do not stay in registers.
   template <class Set, std::size_t Vectors, std::size_t Pixels, std::size_t Together, class Store>
-  static void tile(const integer_products& by, const std::uint8_t* const* from, std::size_t first,
-                   const Store& store) {
+  static void tile(const integer_products& panel, const std::uint8_t* const* source,
+                   std::size_t first, const Store& store) {
     typename Set::sums sums[Pixels][Vectors];
     const std::uint8_t* x[Pixels];
 #pragma GCC unroll 12
     for (std::size_t p = 0; p < Pixels; ++p) {
-      x[p] = from[p];
+      x[p] = source[p];
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < Vectors; ++v) {
         sums[p][v] = Set::no_sums();
       }
     }
-    const std::int8_t* w = by.weights;
-    const std::uint32_t* offset = by.offsets;
-    const std::uint32_t* const end = offset + by.steps;
+    const std::int8_t* w = panel.weights;
+    const std::uint32_t* offset = panel.offsets;
+    const std::uint32_t* const end = offset + panel.steps;
     do {  // there is at least one step
-      const std::size_t at = *offset;
+      const std::size_t group = *offset;
       typename Set::bytes weights[Vectors];
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < Vectors; ++v) {
@@ -233,7 +236,7 @@ struct integer_loops {
       }
 #pragma GCC unroll 12
       for (std::size_t p = 0; p < Pixels; ++p) {
-        const typename Set::bytes four = Set::broadcast(x[p] + at);
+        const typename Set::bytes four = Set::broadcast(x[p] + group);
 #pragma GCC unroll 4
         for (std::size_t v = 0; v < Vectors; ++v) {
           sums[p][v] = Set::add_products(sums[p][v], four, weights[v]);
@@ -257,17 +260,17 @@ struct integer_loops {
   }
 
   template <class Set>
-  static void pool_row(const integer_window& k, std::uint8_t* to) {
-    for (std::size_t c = 0; c < k.columns; ++c, to += k.out_step) {
-      const std::size_t at = c * k.stride * k.pixel_step;
-      typename Set::bytes most = Set::load(k.rows[0] + at);
+  static void pool_row(const integer_window& k, std::uint8_t* target) {
+    for (std::size_t c = 0; c < k.columns; ++c, target += k.out_step) {
+      const std::size_t pixel = c * k.stride * k.pixel_step;
+      typename Set::bytes largest = Set::load(k.rows[0] + pixel);
       for (std::size_t row = 0; row < k.height; ++row) {
-        const std::uint8_t* from = k.rows[row] + at;
-        for (std::size_t x = 0; x < k.width; ++x, from += k.dilation * k.pixel_step) {
-          most = Set::larger(most, Set::load(from));
+        const std::uint8_t* source = k.rows[row] + pixel;
+        for (std::size_t x = 0; x < k.width; ++x, source += k.dilation * k.pixel_step) {
+          largest = Set::larger(largest, Set::load(source));
         }
       }
-      Set::store(most, to);
+      Set::store(largest, target);
     }
   }
 
@@ -286,12 +289,13 @@ struct integer_loops {
   /// vectors.
   template <class Set>
   static void column(const integer_window& k, std::size_t rows, std::size_t first_row,
-                     std::size_t at, typename Set::bytes* to) {
+                     std::size_t pixel, typename Set::bytes* target) {
     const std::uint8_t* const* row = k.rows + first_row;
-    at *= k.pixel_step;
-    Set::interleave(Set::load(row[0] + at), rows > 1 ? Set::load(row[1] + at) : Set::no_bytes(),
-                    rows > 2 ? Set::load(row[2] + at) : Set::no_bytes(),
-                    rows > 3 ? Set::load(row[3] + at) : Set::no_bytes(), to);
+    pixel *= k.pixel_step;
+    Set::interleave(Set::load(row[0] + pixel),
+                    rows > 1 ? Set::load(row[1] + pixel) : Set::no_bytes(),
+                    rows > 2 ? Set::load(row[2] + pixel) : Set::no_bytes(),
+                    rows > 3 ? Set::load(row[3] + pixel) : Set::no_bytes(), target);
   }
 
   template <class Set>
@@ -318,10 +322,10 @@ struct integer_loops {
     }
   }
   template <class Set>
-  static void copy(const typename Set::sums* from, typename Set::sums* to) {
+  static void copy(const typename Set::sums* source, typename Set::sums* target) {
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < 4; ++v) {
-      to[v] = from[v];
+      target[v] = source[v];
     }
   }
 
@@ -330,7 +334,7 @@ struct integer_loops {
   static void load_window(const integer_window& k, typename Set::bytes* w) {
 #pragma GCC unroll 12
     for (std::size_t v = 0; v < 12; ++v) {
-      w[v] = Set::weights(k.by.weights + v * Set::size);
+      w[v] = Set::weights(k.panel.weights + v * Set::size);
     }
   }
 
@@ -384,7 +388,7 @@ struct integer_loops {
     typename Set::sums sums[4];
     for (std::size_t c = 0; c < k.columns; ++c) {
       clear<Set>(sums);
-      const std::int8_t* w = k.by.weights;
+      const std::int8_t* w = k.panel.weights;
       for (std::size_t row = 0; row < k.height; row += 4) {
         for (std::size_t x = 0; x < k.width; ++x, w += 4 * Set::size) {
           column<Set>(k, k.height - row, row, c * k.stride + x * k.dilation, columns);

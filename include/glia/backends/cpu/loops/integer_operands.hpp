@@ -38,7 +38,7 @@ struct integer_window {
   std::size_t channels;    ///< Number of channels in the panel.
   std::size_t pixel_step;  ///< Distance between pixels, in bytes.
   std::size_t out_step;    ///< Distance between outputs.
-  integer_products by;     ///< Four bytes per channel, for each group of four rows and each column.
+  integer_products panel;  ///< Four bytes per channel, for each group of four rows and each column.
 };
 
 /// Returns a number as a byte. The result is the same for every instruction set.

@@ -21,10 +21,10 @@
   // relative error is about 1e-7, and 1e-6 near the largest number, because n is at most 127. A
   // result beyond the range is infinite, and a denormal result is 0.
   constexpr float least = -87.33654F;
-  constexpr float most = 88.72283F;
+  constexpr float highest = 88.72283F;
   const float argument = x;
   x = x < least ? least : x;
-  x = x > most ? most : x;
+  x = x > highest ? highest : x;
   const float scaled = x * 1.44269504F;
   int n = static_cast<int>(scaled + __builtin_copysignf(0.5F, scaled));
   n = n > 127 ? 127 : n;
@@ -38,7 +38,7 @@
   p = p * r + 5.0000001201e-1F;
   p = p * r * r + r + 1.0F;
   const float result = p * __builtin_bit_cast(float, (n + 127) << 23);
-  const float bounded = select_of(argument > most, __builtin_inff(), result);
+  const float bounded = select_of(argument > highest, __builtin_inff(), result);
   return select_of(argument < least, 0.0F, bounded);
 }
 [[gnu::always_inline]] static double exp_of(double x) { return __builtin_exp(x); }

@@ -84,7 +84,7 @@ static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std:
 // x - mean and of its square to the mean's error and the sum of squares around the corrected mean.
 template <class T>
 static void end_means(const T* shift, T count, T* mean, std::size_t n) {
-  each(mean, shift, mean, n, [=](T sum, T from) { return from + sum / count; });
+  each(mean, shift, mean, n, [=](T sum, T start) { return start + sum / count; });
 }
 template <class T>
 static void end_moments(const T* off, const T* squares, T count, T* mean_off, T* spread,
@@ -124,16 +124,16 @@ static void means_of(const T* sum, const T* shift, T length, T* apart, T* mean, 
                      std::size_t n) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
-    const T from = sum[i] / length;
-    const T rounded = shift[i] + from;
-    apart[i] = from;
+    const T source = sum[i] / length;
+    const T rounded = shift[i] + source;
+    apart[i] = source;
     mean[i] = rounded;
-    rest[i] = from - (rounded - shift[i]);
+    rest[i] = source - (rounded - shift[i]);
   }
 }
 template <class T>
-static void quotients(const T* x, T by, T* y, std::size_t n) {
-  each(x, y, n, [=](T v) { return v / by; });
+static void quotients(const T* x, T divisor, T* y, std::size_t n) {
+  each(x, y, n, [=](T v) { return v / divisor; });
 }
 // Returns the mean's rounding error times a factor. Returns 0 if the product is not finite, so that
 // it creates no NaN.
@@ -188,8 +188,8 @@ static bool gradient_factors(const T* mean, const T* off, const T* variance, T e
   for (std::size_t i = 0; i < n; ++i) {
     const T inverse = T(1) / scale[i];
     const T apart = off[i] / length;
-    const T room = std::numeric_limits<T>::epsilon() * (mean[i] < 0 ? -mean[i] : mean[i]);
-    const T rest = (apart < 0 ? -apart : apart) <= room ? apart : T(0);
+    const T rounding = std::numeric_limits<T>::epsilon() * (mean[i] < 0 ? -mean[i] : mean[i]);
+    const T rest = (apart < 0 ? -apart : apart) <= rounding ? apart : T(0);
     const T of_gamma = inverse * (dgamma[i] - part_of(rest, dbeta[i]));
     const T steep = inverse * (of_gamma / length);
     dgamma[i] = of_gamma;

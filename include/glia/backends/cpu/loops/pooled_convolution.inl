@@ -39,10 +39,10 @@ template <class T>
 static void find_nonzeros(const T* x, const pooled_window_grid& seen, std::size_t columns,
                           element_integer<T>* nonzero) {
   for (std::size_t row = 0; row < seen.seen_rows; ++row) {
-    const T* from = x + row * seen.seen_row_step;
+    const T* source = x + row * seen.seen_row_step;
     GLIA_INDEPENDENT
     for (std::size_t i = 0; i < columns; ++i) {
-      nonzero[i] = (row == 0 ? 0 : nonzero[i]) | (from[i] != 0 ? 1 : 0);
+      nonzero[i] = (row == 0 ? 0 : nonzero[i]) | (source[i] != 0 ? 1 : 0);
     }
   }
 }
@@ -59,12 +59,12 @@ static bool all_zero(const Integer* x, std::size_t n) {
 template <class T>
 static void repeat_output(T* y, const pooled_window* windows, std::size_t count,
                           std::size_t channels) {
-  const T* from = y + windows[0].output;
+  const T* source = y + windows[0].output;
   for (std::size_t i = 1; i < count; ++i) {
-    T* to = y + windows[i].output;
+    T* target = y + windows[i].output;
     GLIA_INDEPENDENT
     for (std::size_t c = 0; c < channels; ++c) {
-      to[c] = from[c];
+      target[c] = source[c];
     }
   }
 }
@@ -77,7 +77,7 @@ static void store_pooled(const typename simd_of<T>::vector (&output)[4],
   using vector = typename simd::vector;
   using mask = decltype(vector{} > vector{});
   const vector least = clamp.low - vector{};
-  const vector most = clamp.high - vector{};
+  const vector highest = clamp.high - vector{};
   if (position == nullptr) {
     const vector top = output[0] < output[1] ? output[1] : output[0];
     const vector bottom = output[2] < output[3] ? output[3] : output[2];
@@ -85,23 +85,23 @@ static void store_pooled(const typename simd_of<T>::vector (&output)[4],
     const mask none = is_nan(output[0]) | is_nan(output[1]) | is_nan(output[2]) | is_nan(output[3]);
     const vector largest = none ? output[0] + output[1] + output[2] + output[3] : number;
     const vector raised = largest < least ? least : largest;
-    simd::store(raised > most ? most : raised, y);
+    simd::store(raised > highest ? highest : raised, y);
     return;
   }
   vector best = output[0];
-  mask at{};
+  mask winner{};
 #pragma GCC unroll 4
   for (std::size_t p = 1; p < 4; ++p) {
     const mask wins = (output[p] > best) | is_nan(output[p]);
     best = wins ? output[p] : best;
-    at = wins ? static_cast<element_integer<T>>(p) - mask{} : at;
+    winner = wins ? static_cast<element_integer<T>>(p) - mask{} : winner;
   }
   const mask cut = (best <= clamp.cut_low - vector{}) | (best >= clamp.cut_high - vector{});
-  at = cut ? static_cast<element_integer<T>>(clamp.cut) - mask{} : at;
+  winner = cut ? static_cast<element_integer<T>>(clamp.cut) - mask{} : winner;
   best = best < least ? least : best;
-  best = best > most ? most : best;
+  best = best > highest ? highest : best;
   simd::store(best, y);
-  store_positions(at, position);
+  store_positions(winner, position);
 }
 
 // For each listed window, multiplies its four patches, `patch` apart, by a panel, as in
@@ -113,9 +113,9 @@ static void multiply_and_pool(const T* x, const pooled_window* windows, std::siz
                               std::size_t depth, const T* panel, std::size_t outputs,
                               const clamp_range<T>& clamp, T* y, std::uint8_t* position) {
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t at = windows[i].output;
-    multiply_and_pool_one(x + windows[i].input, patch, offset, depth, panel, outputs, clamp, y + at,
-                          position == nullptr ? nullptr : position + at);
+    const std::size_t output = windows[i].output;
+    multiply_and_pool_one(x + windows[i].input, patch, offset, depth, panel, outputs, clamp,
+                          y + output, position == nullptr ? nullptr : position + output);
   }
 }
 template <class T>
@@ -126,21 +126,21 @@ template <class T>
   using simd = simd_of<T>;
   using vector = typename simd::vector;
   constexpr std::size_t width = panel_width<T>;
-  const T* from[4];
+  const T* source[4];
   vector sum[4][2];
 #pragma GCC unroll 4
   for (std::size_t p = 0; p < 4; ++p) {
-    from[p] = x + patch[p];
+    source[p] = x + patch[p];
     sum[p][0] = simd::load(panel);
     sum[p][1] = simd::load(panel + simd::count);
   }
   for (std::size_t k = 0; k < depth; ++k) {
     panel += width;
     const vector weight[2] = {simd::load(panel), simd::load(panel + simd::count)};
-    const std::size_t at = offset[k];
+    const std::size_t element = offset[k];
 #pragma GCC unroll 4
     for (std::size_t p = 0; p < 4; ++p) {
-      const vector value = from[p][at] - vector{};
+      const vector value = source[p][element] - vector{};
       sum[p][0] += value * weight[0];
       sum[p][1] += value * weight[1];
     }
@@ -148,12 +148,12 @@ template <class T>
   T some[width];
   std::uint8_t some_positions[width];
   const bool whole = outputs == width;
-  T* const to = whole ? y : some;
+  T* const target = whole ? y : some;
   std::uint8_t* const to_position = whole ? position : some_positions;
 #pragma GCC unroll 2
   for (std::size_t v = 0; v < 2; ++v) {
     const vector output[4] = {sum[0][v], sum[1][v], sum[2][v], sum[3][v]};
-    store_pooled<T>(output, clamp, to + v * simd::count,
+    store_pooled<T>(output, clamp, target + v * simd::count,
                     position == nullptr ? nullptr : to_position + v * simd::count);
   }
   if (!whole) {
@@ -196,17 +196,17 @@ static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows,
       for (std::size_t p = 0; p < patches; ++p) {
         const vector part =
             winner == static_cast<element_integer<T>>(p) - mask{} ? gradient : vector{};
-        const T* from = first + patch[p];
+        const T* source = first + patch[p];
 #pragma GCC unroll 6
         for (std::size_t d = 0; d < Depths; ++d) {
-          sum[d] += part * from[offset[d]];
+          sum[d] += part * source[offset[d]];
         }
       }
     }
 #pragma GCC unroll 6
     for (std::size_t d = 0; d < Depths; ++d) {
-      T* const to = dw + d * channels + c;
-      simd::store(simd::load(to) + sum[d], to);
+      T* const target = dw + d * channels + c;
+      simd::store(simd::load(target) + sum[d], target);
     }
   }
   for (; c < channels; ++c) {

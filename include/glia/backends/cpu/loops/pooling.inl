@@ -14,53 +14,53 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
   for (; c + per_register <= channels; c += per_register) {
     vector best;
     __builtin_memcpy(&best, x + c, sizeof(best));
-    mask at = static_cast<element_integer<T>>(window.first) - mask{};
+    mask winner = static_cast<element_integer<T>>(window.first) - mask{};
     for (std::size_t row = 0; row < window.rows; ++row) {
-      const T* from = x + row * window.row_step + c;
+      const T* source = x + row * window.row_step + c;
       auto here = static_cast<element_integer<T>>(window.first + row * window.positions_per_row);
       for (std::size_t column = 0; column < window.columns; ++column) {
         vector value;
-        __builtin_memcpy(&value, from, sizeof(value));
+        __builtin_memcpy(&value, source, sizeof(value));
         const mask wins = (value > best) | is_nan(value);
         best = wins ? value : best;
-        at = wins ? here - mask{} : at;
-        from += window.column_step;
+        winner = wins ? here - mask{} : winner;
+        source += window.column_step;
         ++here;
       }
     }
     if constexpr (Clamp) {
       const vector least = range.low - vector{};
-      const vector most = range.high - vector{};
+      const vector highest = range.high - vector{};
       const mask cut = (best <= range.cut_low - vector{}) | (best >= range.cut_high - vector{});
-      at = cut ? static_cast<element_integer<T>>(range.cut) - mask{} : at;
+      winner = cut ? static_cast<element_integer<T>>(range.cut) - mask{} : winner;
       best = best < least ? least : best;
-      best = best > most ? most : best;
+      best = best > highest ? highest : best;
     }
     __builtin_memcpy(y + c, &best, sizeof(best));
     if (position != nullptr) {
-      store_positions(at, position + c);
+      store_positions(winner, position + c);
     }
   }
   for (; c < channels; ++c) {
     T best = x[c];
-    std::size_t at = window.first;
+    std::size_t winner = window.first;
     for (std::size_t row = 0; row < window.rows; ++row) {
       for (std::size_t column = 0; column < window.columns; ++column) {
         const T value = x[row * window.row_step + column * window.column_step + c];
         if (value > best || is_nan(value)) {
           best = value;
-          at = window.first + row * window.positions_per_row + column;
+          winner = window.first + row * window.positions_per_row + column;
         }
       }
     }
     if constexpr (Clamp) {
-      at = best <= range.cut_low || best >= range.cut_high ? std::size_t{range.cut} : at;
+      winner = best <= range.cut_low || best >= range.cut_high ? std::size_t{range.cut} : winner;
       best = best < range.low ? range.low : best;
       best = best > range.high ? range.high : best;
     }
     y[c] = best;
     if (position != nullptr) {
-      position[c] = static_cast<Position>(at);
+      position[c] = static_cast<Position>(winner);
     }
   }
 }
@@ -72,13 +72,13 @@ static void spread_max(const T* dy, const Position* position, const pool_window&
                        std::size_t channels, T* dx) {
   for (std::size_t row = 0; row < window.rows; ++row) {
     for (std::size_t column = 0; column < window.columns; ++column) {
-      T* to = dx + row * window.row_step + column * window.column_step;
+      T* target = dx + row * window.row_step + column * window.column_step;
       const auto here =
           static_cast<Position>(window.first + row * window.positions_per_row + column);
       GLIA_INDEPENDENT
       for (std::size_t c = 0; c < channels; ++c) {
         const T value = position[c] == here ? dy[c] : T(0);
-        to[c] = Add ? to[c] + value : value;
+        target[c] = Add ? target[c] + value : value;
       }
     }
   }
@@ -103,10 +103,10 @@ static void scaled_sum_of_window(const T* x, const pool_window& window, std::siz
     }
     for (std::size_t row = 0; row < window.rows; ++row) {
       for (std::size_t column = 0; column < window.columns; ++column) {
-        const T* from = x + row * window.row_step + column * window.column_step;
+        const T* source = x + row * window.row_step + column * window.column_step;
         GLIA_INDEPENDENT
         for (std::size_t c = 0; c < channels; ++c) {
-          y[c] += from[c];
+          y[c] += source[c];
         }
       }
     }
@@ -122,10 +122,10 @@ static void spread_scaled(const T* dy, const pool_window& window, std::size_t ch
                           T* dx) {
   for (std::size_t row = 0; row < window.rows; ++row) {
     for (std::size_t column = 0; column < window.columns; ++column) {
-      T* to = dx + row * window.row_step + column * window.column_step;
+      T* target = dx + row * window.row_step + column * window.column_step;
       GLIA_INDEPENDENT
       for (std::size_t c = 0; c < channels; ++c) {
-        to[c] += dy[c] * scale;
+        target[c] += dy[c] * scale;
       }
     }
   }
@@ -140,19 +140,19 @@ static void add_kept(const T* dy, const Position* position, Position cut, std::s
   using mask = decltype(vector{} > vector{});
   std::size_t c = 0;
   for (; c + simd::count <= channels; c += simd::count) {
-    vector kept{};
-    for (std::size_t at = c; at < rows * channels; at += channels) {
-      const mask winner = load_positions(position + at, mask{});
-      kept +=
-          winner == static_cast<element_integer<T>>(cut) - mask{} ? vector{} : simd::load(dy + at);
+    vector total{};
+    for (std::size_t element = c; element < rows * channels; element += channels) {
+      const mask winner = load_positions(position + element, mask{});
+      total += winner == static_cast<element_integer<T>>(cut) - mask{} ? vector{}
+                                                                       : simd::load(dy + element);
     }
-    simd::store(simd::load(sum + c) + kept, sum + c);
+    simd::store(simd::load(sum + c) + total, sum + c);
   }
   for (; c < channels; ++c) {
-    T kept = 0;
-    for (std::size_t at = c; at < rows * channels; at += channels) {
-      kept += position[at] != cut ? dy[at] : T(0);
+    T total = 0;
+    for (std::size_t element = c; element < rows * channels; element += channels) {
+      total += position[element] != cut ? dy[element] : T(0);
     }
-    sum[c] += kept;
+    sum[c] += total;
   }
 }

@@ -1,18 +1,18 @@
 // Members of vector_loops (see vector_loops.inl): tiles of a matrix product; see
 // dense_product.hpp.
 
-// Copies columns of a matrix. The rows of `to` are whole registers, padded with zeros.
+// Copies columns of a matrix. The rows of `target` are whole registers, padded with zeros.
 template <class T>
-static void copy_columns(const T* from, std::size_t from_row, std::size_t rows, std::size_t columns,
-                         T* to, std::size_t to_row) {
+static void copy_columns(const T* source, std::size_t source_row, std::size_t rows,
+                         std::size_t columns, T* target, std::size_t target_row) {
   using simd = simd_of<T>;
-  for (std::size_t i = 0; i < rows; ++i, from += from_row, to += to_row) {
+  for (std::size_t i = 0; i < rows; ++i, source += source_row, target += target_row) {
     std::size_t j = 0;
     for (; j + simd::count <= columns; j += simd::count) {
-      simd::store(simd::load(from + j), to + j);
+      simd::store(simd::load(source + j), target + j);
     }
     if (j < columns) {
-      copy_some(from + j, columns - j, to + j);
+      copy_some(source + j, columns - j, target + j);
     }
   }
 }
@@ -54,8 +54,8 @@ static void multiply_row_panels(const T* a, std::size_t a_step, const T* b, std:
     for (std::size_t p = 0; p < Panels; ++p) {
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < 2; ++r) {
-        T* const to = c + (2 * p + r) * simd::count;
-        simd::store(part > 0 ? sum[p][r] + simd::load(to) : sum[p][r], to);
+        T* const target = c + (2 * p + r) * simd::count;
+        simd::store(part > 0 ? sum[p][r] + simd::load(target) : sum[p][r], target);
       }
     }
   }
@@ -95,11 +95,11 @@ static void multiply_whole_tile(const T* a, std::size_t a_row, std::size_t a_ste
   using vector = typename simd::vector;
   // On x86, one pointer reaches three rows, at 0, 1 and 2 steps.
   constexpr std::size_t pointers = (Rows + 2) / 3;
-  const T* from[pointers];
+  const T* source[pointers];
   vector sum[Rows][Registers];
 #pragma GCC unroll 4
   for (std::size_t i = 0; i < pointers; ++i) {
-    from[i] = a + 3 * i * a_row;
+    source[i] = a + 3 * i * a_row;
   }
 #pragma GCC unroll 12
   for (std::size_t i = 0; i < Rows; ++i) {
@@ -116,7 +116,7 @@ static void multiply_whole_tile(const T* a, std::size_t a_row, std::size_t a_ste
     }
 #pragma GCC unroll 12
     for (std::size_t i = 0; i < Rows; ++i) {
-      const vector value = from[i / 3][i % 3 * a_row] - vector{};
+      const vector value = source[i / 3][i % 3 * a_row] - vector{};
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < Registers; ++r) {
         sum[i][r] += value * factor[r];
@@ -124,15 +124,15 @@ static void multiply_whole_tile(const T* a, std::size_t a_row, std::size_t a_ste
     }
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < pointers; ++i) {
-      from[i] += a_step;
+      source[i] += a_step;
     }
   }
 #pragma GCC unroll 12
   for (std::size_t i = 0; i < Rows; ++i) {
 #pragma GCC unroll 2
     for (std::size_t r = 0; r < Registers; ++r) {
-      T* const to = c + i * c_row + r * simd::count;
-      simd::store(add ? sum[i][r] + simd::load(to) : sum[i][r], to);
+      T* const target = c + i * c_row + r * simd::count;
+      simd::store(add ? sum[i][r] + simd::load(target) : sum[i][r], target);
     }
   }
 }

@@ -18,15 +18,15 @@ static void dropout(const T* x, T* y, std::size_t n, double rate, const random_k
     philox_blocks(key, first / halves_per_block, words);
     __builtin_memcpy(halves, words, sizeof(halves));
     const std::size_t skip = first % halves_per_block;
-    const std::size_t room = blocks * halves_per_block - skip;
-    const std::size_t count = n - done < room ? n - done : room;
-    const T* from = x + done;
-    T* to = y + done;
+    const std::size_t available = blocks * halves_per_block - skip;
+    const std::size_t count = n - done < available ? n - done : available;
+    const T* source = x + done;
+    T* target = y + done;
     const std::uint16_t* half = halves + skip;
     GLIA_INDEPENDENT
     for (std::size_t i = 0; i < count; ++i) {
-      const T kept = from[i] * scale;
-      to[i] = half[i] >= threshold ? kept : T(0);
+      const T scaled = source[i] * scale;
+      target[i] = half[i] >= threshold ? scaled : T(0);
     }
     done += count;
   }
@@ -71,15 +71,15 @@ static void gaussian_noise(const T* x, T* y, std::size_t n, double deviation, co
     std::uint32_t words[words_per_block * blocks];
     philox_blocks(key, first / words_per_block, words);
     const std::size_t skip = first % words_per_block;
-    const std::size_t room = words_per_block * blocks - skip;
-    const std::size_t count = n - done < room ? n - done : room;
+    const std::size_t available = words_per_block * blocks - skip;
+    const std::size_t count = n - done < available ? n - done : available;
     T noise[words_per_block * blocks];
     normal_of(words, noise, skip + count);
-    const T* from = x + done;
-    T* to = y + done;
+    const T* source = x + done;
+    T* target = y + done;
     GLIA_INDEPENDENT
     for (std::size_t i = 0; i < count; ++i) {
-      to[i] = from[i] + factor * noise[skip + i];
+      target[i] = source[i] + factor * noise[skip + i];
     }
     done += count;
   }

@@ -89,12 +89,12 @@ static void lstm_step_gradient(const T* keep, const T* c_before, T* dh, T* dc, T
   GLIA_INDEPENDENT
   for (std::size_t j = 0; j < units; ++j) {
     const T squashed = tanh_of(c[j]);
-    const T all = dc[j] + dh[j] * o[j] * (1 - squashed * squashed);
-    dx[j] = all * g[j] * i[j] * (1 - i[j]);
-    dx[units + j] = all * c_before[j] * f[j] * (1 - f[j]);
-    dx[2 * units + j] = all * i[j] * (1 - g[j] * g[j]);
+    const T total = dc[j] + dh[j] * o[j] * (1 - squashed * squashed);
+    dx[j] = total * g[j] * i[j] * (1 - i[j]);
+    dx[units + j] = total * c_before[j] * f[j] * (1 - f[j]);
+    dx[2 * units + j] = total * i[j] * (1 - g[j] * g[j]);
     dx[3 * units + j] = dh[j] * squashed * o[j] * (1 - o[j]);
-    dc[j] = all * f[j];
+    dc[j] = total * f[j];
     dh[j] = 0;
   }
 }

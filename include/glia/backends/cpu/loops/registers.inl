@@ -2,6 +2,7 @@
 // registers of that instruction set, and plain versions of the functions for which some instruction
 // sets have their own version.
 
+// Valid up to end.inl.
 #if !defined(__clang__)
 #pragma GCC optimize("no-trapping-math")
 #endif
@@ -24,8 +25,8 @@ struct registers {
     using in_memory [[gnu::vector_size(register_bytes), gnu::aligned(alignof(T)), gnu::may_alias]] =
         T;
     static constexpr std::size_t count = register_bytes / sizeof(T);
-    static vector load(const T* from) { return *reinterpret_cast<const in_memory*>(from); }
-    static void store(const vector& v, T* to) { *reinterpret_cast<in_memory*>(to) = v; }
+    static vector load(const T* source) { return *reinterpret_cast<const in_memory*>(source); }
+    static void store(const vector& v, T* target) { *reinterpret_cast<in_memory*>(target) = v; }
   };
 
   // Returns whether a number, or each element of a vector, is NaN. Only NaN differs from itself.
@@ -44,20 +45,20 @@ struct registers {
 
   // Stores positions from vectors to memory.
   template <class Lanes, class Position>
-  static void store_positions(const Lanes& from, Position* to) {
-    if constexpr (sizeof(from[0]) == sizeof(Position)) {
-      __builtin_memcpy(to, &from, sizeof(from));
+  static void store_positions(const Lanes& source, Position* target) {
+    if constexpr (sizeof(source[0]) == sizeof(Position)) {
+      __builtin_memcpy(target, &source, sizeof(source));
     } else {
-      for (std::size_t i = 0; i < sizeof(Lanes) / sizeof(from[0]); ++i) {
-        to[i] = static_cast<Position>(from[i]);
+      for (std::size_t i = 0; i < sizeof(Lanes) / sizeof(source[0]); ++i) {
+        target[i] = static_cast<Position>(source[i]);
       }
     }
   }
   template <class Lanes>
-  static Lanes load_positions(const std::uint8_t* from, const Lanes& /*type*/) {
+  static Lanes load_positions(const std::uint8_t* source, const Lanes& /*type*/) {
     Lanes result;
     for (std::size_t i = 0; i < sizeof(Lanes) / sizeof(result[0]); ++i) {
-      result[i] = from[i];
+      result[i] = source[i];
     }
     return result;
   }
@@ -72,9 +73,9 @@ struct registers {
 
   // Copies fewer elements than a register has, and fills the register with zeros.
   template <class T>
-  static void copy_some(const T* from, std::size_t count, T* to) {
-    simd_of<T>::store(typename simd_of<T>::vector{}, to);
-    std::memcpy(to, from, count * sizeof(T));
+  static void copy_some(const T* source, std::size_t count, T* target) {
+    simd_of<T>::store(typename simd_of<T>::vector{}, target);
+    std::memcpy(target, source, count * sizeof(T));
   }
 
   // Appends the nonzeros among 8 values, without branches. All 8 elements are written. The

@@ -40,20 +40,20 @@ static T largest_of(const T* x, std::size_t n) {
   T highest = x[0];
   std::size_t i = 1;
   if (n >= 2 * lanes) {
-    T each[lanes];
-    std::memcpy(each, x, sizeof each);
+    T maxima[lanes];
+    std::memcpy(maxima, x, sizeof maxima);
     for (i = lanes; i + lanes <= n; i += lanes) {
       GLIA_INDEPENDENT
       for (std::size_t lane = 0; lane < lanes; ++lane) {
-        each[lane] = x[i + lane] > each[lane] ? x[i + lane] : each[lane];
+        maxima[lane] = x[i + lane] > maxima[lane] ? x[i + lane] : maxima[lane];
       }
     }
     for (std::size_t half = lanes / 2; half > 0; half /= 2) {
       for (std::size_t lane = 0; lane < half; ++lane) {
-        each[lane] = each[lane + half] > each[lane] ? each[lane + half] : each[lane];
+        maxima[lane] = maxima[lane + half] > maxima[lane] ? maxima[lane + half] : maxima[lane];
       }
     }
-    highest = each[0];
+    highest = maxima[0];
   }
   for (; i < n; ++i) {
     highest = x[i] > highest ? x[i] : highest;
@@ -65,20 +65,20 @@ static T largest_of(const T* x, std::size_t n) {
 template <class T>
 static std::size_t first_of(const T* x, T value, std::size_t n) {
   constexpr std::size_t lanes = 16;
-  std::size_t at = 0;
-  for (; at + lanes < n; at += lanes) {
-    unsigned found = 0;
+  std::size_t index = 0;
+  for (; index + lanes < n; index += lanes) {
+    unsigned matches = 0;
     for (std::size_t lane = 0; lane < lanes; ++lane) {
-      found |= x[at + lane] == value ? 1U : 0U;
+      matches |= x[index + lane] == value ? 1U : 0U;
     }
-    if (found != 0) {
+    if (matches != 0) {
       break;
     }
   }
-  while (at + 1 < n && !(x[at] == value)) {
-    ++at;
+  while (index + 1 < n && !(x[index] == value)) {
+    ++index;
   }
-  return at;
+  return index;
 }
 
 template <class T>

@@ -126,14 +126,14 @@ static bool all_finite_rows(const T* x, std::size_t x_step, std::size_t rows, st
       zero[v] += simd::load(x + v * simd::count) * T(0);
     }
   }
-  vector all{};
+  vector sum_of_registers{};
 #pragma GCC unroll 8
   for (std::size_t v = 0; v < Vectors; ++v) {
-    all += zero[v];
+    sum_of_registers += zero[v];
   }
   T sum{};
   for (std::size_t i = 0; i < simd::count; ++i) {
-    sum += all[i];
+    sum += sum_of_registers[i];
   }
   return sum == 0;
 }

@@ -108,8 +108,8 @@ struct partial {
 // Long sums have more partial sums, so that the additions do not wait for each other.
 template <class T, class Term>
 [[gnu::noinline]] static T reduce_long(std::size_t n, const Term& term) {
-  constexpr std::size_t most = register_bytes == 64 ? 2 * partial_sums : partial_sums;
-  using chains = partial<T, most / simd_of<T>::count>;
+  constexpr std::size_t max_sums = register_bytes == 64 ? 2 * partial_sums : partial_sums;
+  using chains = partial<T, max_sums / simd_of<T>::count>;
   constexpr std::size_t block = sum_chain * chains::count;
   T total = 0;
   T lost = 0;
@@ -125,7 +125,7 @@ template <class T, class Term>
       if (end == n) {
         last = chain.end(first, n, term);
       } else {
-        for (std::size_t r = 0; r < most / simd_of<T>::count; ++r) {
+        for (std::size_t r = 0; r < max_sums / simd_of<T>::count; ++r) {
           blocks.sums[r] += chain.sums[r];
         }
       }
@@ -146,13 +146,13 @@ template <class T, class... Terms>
     ((*sums++ = reduce_long<T>(n, terms)), ...);
     return;
   }
-  sums_of_term each[sizeof...(Terms)];
+  sums_of_term sums_of_terms[sizeof...(Terms)];
   std::size_t i = 0;
   for (; i + partial_sums <= n; i += partial_sums) {
-    auto* of_term = each;
+    auto* of_term = sums_of_terms;
     ((of_term++)->add(i, terms), ...);
   }
-  auto* of_term = each;
+  auto* of_term = sums_of_terms;
   ((*sums++ = (of_term++)->end(i, n, terms)), ...);
 }
 template <class T, class Term>
@@ -182,7 +182,7 @@ template <class T>
 struct column_sums {
   static constexpr std::size_t most_columns = 1024;
 
-  column_sums(T* to, std::size_t columns) : y_(to), n_(columns) {
+  column_sums(T* target, std::size_t columns) : y_(target), n_(columns) {
     for (std::size_t i = 0; i < n_; ++i) {
       y_[i] = 0;
     }
@@ -193,8 +193,8 @@ struct column_sums {
       if (chain_ >= sum_chain) {
         end_chain();
       }
-      const std::size_t room = 4 * (sum_chain - chain_);
-      const std::size_t count = rows < room ? rows : room;
+      const std::size_t available = 4 * (sum_chain - chain_);
+      const std::size_t count = rows < available ? rows : available;
       add_rows(x, step, count, totals_ ? block_ : y_, n_);
       chain_ += count / 4 + count % 4;
       rows -= count;

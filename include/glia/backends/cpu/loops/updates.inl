@@ -27,7 +27,7 @@ static void update(const kernels::adam& rule, const T* numbers, T* p, const T* g
                    std::size_t n) {
   const T rate = numbers[0];
   const T epsilon = numbers[1];
-  const T kept = numbers[2];
+  const T shrinkage = numbers[2];
   const T keep_m = static_cast<T>(1 - rule.beta1);
   const T keep_v = static_cast<T>(1 - rule.beta2);
   const T coupled = static_cast<T>(rule.coupled_decay);
@@ -43,7 +43,7 @@ static void update(const kernels::adam& rule, const T* numbers, T* p, const T* g
     square_roots(root, count);
     GLIA_INDEPENDENT
     for (std::size_t i = 0; i < count; ++i) {
-      p[first + i] = kept * p[first + i] - rate * m[first + i] / (root[i] + epsilon);
+      p[first + i] = shrinkage * p[first + i] - rate * m[first + i] / (root[i] + epsilon);
     }
   });
 }

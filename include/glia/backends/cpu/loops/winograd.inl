@@ -16,13 +16,13 @@ static void transform_tile(const T* const* pixel, std::size_t channels, T* trans
       row[1][j] = middle;
       row[2][j] = middle - simd::load(pixel[6 + j] + c);
     }
-    T* to = transformed + c;
+    T* target = transformed + c;
 #pragma GCC unroll 3
     for (const vector(&of_row)[3] : row) {
-      simd::store(of_row[0] - of_row[1], to);
-      simd::store(of_row[1], to + step);
-      simd::store(of_row[1] - of_row[2], to + 2 * step);
-      to += 3 * step;
+      simd::store(of_row[0] - of_row[1], target);
+      simd::store(of_row[1], target + step);
+      simd::store(of_row[1] - of_row[2], target + 2 * step);
+      target += 3 * step;
     }
   }
 }
@@ -42,15 +42,15 @@ static void pack_transformed_kernel(const T* w, std::size_t inputs, std::size_t 
     for (std::size_t i = 0; i < inputs; ++i) {
       packed += panel_width<T>;
       for (std::size_t v = 0; v < panel_width<T>; v += simd::count) {
-        const std::size_t at = i * outputs + panel + v;
+        const std::size_t index = i * outputs + panel + v;
         if (panel + v >= outputs) {
           store_products<T>({}, packed + v, step);
           continue;
         }
-        const vector a = simd::load(w + at);
-        const vector b = simd::load(w + next + at);
-        const vector c = simd::load(w + 2 * next + at);
-        const vector d = simd::load(w + 3 * next + at);
+        const vector a = simd::load(w + index);
+        const vector b = simd::load(w + next + index);
+        const vector c = simd::load(w + 2 * next + index);
+        const vector d = simd::load(w + 3 * next + index);
         store_products<T>({a, a + b, b, a + c, (a + b) + (c + d), b + d, c, c + d, d}, packed + v,
                           step);
       }
@@ -59,11 +59,11 @@ static void pack_transformed_kernel(const T* w, std::size_t inputs, std::size_t 
   }
 }
 template <class T>
-static void store_products(const typename simd_of<T>::vector (&product)[9], T* to,
+static void store_products(const typename simd_of<T>::vector (&product)[9], T* target,
                            std::size_t step) {
 #pragma GCC unroll 9
   for (std::size_t i = 0; i < 9; ++i) {
-    simd_of<T>::store(product[i], to + i * step);
+    simd_of<T>::store(product[i], target + i * step);
   }
 }
 
@@ -75,14 +75,14 @@ static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs
   for (std::size_t p = 0; p < panels; ++p, panel += (1 + inputs) * width) {
     for (std::size_t i = 0; i < count; i += tile_patches) {
       const std::size_t n = count - i < tile_patches ? count - i : tile_patches;
-      const T* from[tile_patches];
-      T* to[tile_patches];
+      const T* source[tile_patches];
+      T* target[tile_patches];
       for (std::size_t j = 0; j < n; ++j) {
-        from[j] = tiles + (i + j) * inputs;
-        to[j] = sums + ((i + j) * panels + p) * width;
+        source[j] = tiles + (i + j) * inputs;
+        target[j] = sums + ((i + j) * panels + p) * width;
       }
-      multiply_patches(patch_products<T>{&single_run, inputs, inputs, panel, width, width}, from, n,
-                       to, store_sums{});
+      multiply_patches(patch_products<T>{&single_run, inputs, inputs, panel, width, width}, source,
+                       n, target, store_sums{});
     }
   }
 }

@@ -66,53 +66,53 @@ struct column_statistics {
   /// chunks, which stay in a cache, and combines them.
   template <class Loops, class ForTasks>
   static void compute(const Loops& loops, const normalized_sets& sets, const strips& cut,
-                      const column_memory<T>& room, const ForTasks& for_tasks, const T* x, T* mean,
-                      T* rest, T* variance) {
+                      const column_memory<T>& memory, const ForTasks& for_tasks, const T* x,
+                      T* mean, T* rest, T* variance) {
     const std::size_t columns = sets.columns;
-    T* const shift = room.column(0);
+    T* const shift = memory.column(0);
     for (std::size_t set = 0; set < sets.per_sample; ++set) {
       std::fill_n(shift + set * sets.run, sets.run, x[set * sets.run]);
     }
     cut.repeat(shift);
-    for_tasks([&](auto by, const auto& task) {
-      T* const means = room.strip(task, 0);
-      T* const off = room.strip(task, 1);
-      T* const squares = room.strip(task, 2);
+    for_tasks([&](auto task_loops, const auto& task) {
+      T* const means = memory.strip(task, 0);
+      T* const off = memory.strip(task, 1);
+      T* const squares = memory.strip(task, 2);
       const auto count = static_cast<T>(task.rows);
-      task.for_runs([&](std::size_t at, std::size_t column, std::size_t width, std::size_t step,
+      task.for_runs([&](std::size_t start, std::size_t column, std::size_t width, std::size_t step,
                         std::size_t strips_of_it) {
-        by.add_shifted(x + at, step, strips_of_it, shift + column, means, width);
+        task_loops.add_shifted(x + start, step, strips_of_it, shift + column, means, width);
       });
-      task.fold(by, means);
-      by.end_means(shift + task.column, count, means, task.columns);
+      task.fold(task_loops, means);
+      task_loops.end_means(shift + task.column, count, means, task.columns);
       task.repeat(means);
-      task.for_runs([&](std::size_t at, std::size_t, std::size_t width, std::size_t step,
+      task.for_runs([&](std::size_t start, std::size_t, std::size_t width, std::size_t step,
                         std::size_t strips_of_it) {
-        by.add_moments(x + at, step, strips_of_it, means, off, squares, width);
+        task_loops.add_moments(x + start, step, strips_of_it, means, off, squares, width);
       });
-      task.fold(by, off);
-      task.fold(by, squares);
-      std::copy_n(means, task.columns, room.chunk(task.chunk, 0) + task.column);
-      by.end_moments(off, squares, count, room.chunk(task.chunk, 1) + task.column,
-                     room.chunk(task.chunk, 2) + task.column, task.columns);
+      task.fold(task_loops, off);
+      task.fold(task_loops, squares);
+      std::copy_n(means, task.columns, memory.chunk(task.chunk, 0) + task.column);
+      task_loops.end_moments(off, squares, count, memory.chunk(task.chunk, 1) + task.column,
+                             memory.chunk(task.chunk, 2) + task.column, task.columns);
     });
     // From here on, distances are relative to the mean of a set's first chunk.
-    std::copy_n(room.chunk(0, 0), columns, shift);
+    std::copy_n(memory.chunk(0, 0), columns, shift);
     for (std::size_t set = 0; sets.run > 1 && set < sets.per_sample; ++set) {
-      const T* const means = room.chunk(0, 0) + set * sets.run;
+      const T* const means = memory.chunk(0, 0) + set * sets.run;
       const T apart = loops.sum_apart(means, means[0], sets.run) / static_cast<T>(sets.run);
       std::fill_n(shift + set * sets.run, sets.run, means[0] + apart);
     }
-    T* const total = room.column(1);
-    T* const lost = room.column(2);
-    T* const distance = room.column(3);
+    T* const total = memory.column(1);
+    T* const lost = memory.column(2);
+    T* const distance = memory.column(3);
     const auto length = static_cast<T>(sets.length());
     std::fill_n(total, columns, T{0});
     std::fill_n(lost, columns, T{0});
     for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
       const auto count = static_cast<T>(cut.rows_of(chunk));
-      T* const of_chunk = room.chunk(chunk, 0);
-      loops.distances(of_chunk, room.chunk(chunk, 1), shift, count, of_chunk, columns);
+      T* const of_chunk = memory.chunk(chunk, 0);
+      loops.distances(of_chunk, memory.chunk(chunk, 1), shift, count, of_chunk, columns);
       loops.add_compensated(of_chunk, total, lost, columns);
     }
     loops.end_compensated(total, lost, columns);
@@ -130,8 +130,8 @@ struct column_statistics {
     std::fill_n(lost, columns, T{0});
     for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
       const auto count = static_cast<T>(cut.rows_of(chunk));
-      T* const of_chunk = room.chunk(chunk, 2);
-      loops.spreads(room.chunk(chunk, 0), distance, of_chunk, count, of_chunk, columns);
+      T* const of_chunk = memory.chunk(chunk, 2);
+      loops.spreads(memory.chunk(chunk, 0), distance, of_chunk, count, of_chunk, columns);
       loops.add_compensated(of_chunk, total, lost, columns);
     }
     loops.end_compensated(total, lost, columns);

@@ -19,7 +19,7 @@ class column_strips {
  public:
   /// A block of columns in a chunk of rows.
   struct task {
-    const column_strips& all;
+    const column_strips& strips;
     std::size_t thread, chunk;
     std::size_t first_row, rows;
     std::size_t column, columns;
@@ -28,27 +28,28 @@ class column_strips {
     /// Calls f(start, first column, length) for every strip.
     template <class F>
     void for_each(const F& f) const {
-      if (columns == all.columns_) {
+      if (columns == strips.columns_) {
         const std::size_t end = (first_row + rows) * columns;
-        for (std::size_t at = first_row * columns; at < end; at += width) {
-          f(at, std::size_t{0}, std::min(width, end - at));
+        for (std::size_t start = first_row * columns; start < end; start += width) {
+          f(start, std::size_t{0}, std::min(width, end - start));
         }
         return;
       }
       for (std::size_t row = first_row; row < first_row + rows; ++row) {
-        f(row * all.columns_ + column, column, columns);
+        f(row * strips.columns_ + column, column, columns);
       }
     }
     /// Calls f(start, first column, length, distance to the next strip, number of strips), once for
     /// all strips of full length and once for a shorter last strip.
     template <class F>
     void for_runs(const F& f) const {
-      const std::size_t step = columns == all.columns_ ? width : all.columns_;
-      const std::size_t at = first_row * all.columns_ + column;
-      const std::size_t whole = columns == all.columns_ ? rows * columns / width : rows;
-      f(at, column, width, step, whole);
-      if (const std::size_t rest = (rows * columns) % width; columns == all.columns_ && rest > 0) {
-        f(at + whole * step, column, rest, step, std::size_t{1});
+      const std::size_t step = columns == strips.columns_ ? width : strips.columns_;
+      const std::size_t start = first_row * strips.columns_ + column;
+      const std::size_t whole = columns == strips.columns_ ? rows * columns / width : rows;
+      f(start, column, width, step, whole);
+      if (const std::size_t rest = (rows * columns) % width;
+          columns == strips.columns_ && rest > 0) {
+        f(start + whole * step, column, rest, step, std::size_t{1});
       }
     }
     /// Adds up the rows of sums in a strip, by halves. The result is in the first row.
@@ -60,7 +61,7 @@ class column_strips {
         count = half;
       }
     }
-    void repeat(T* values) const { all.repeat(values, columns, width); }
+    void repeat(T* values) const { strips.repeat(values, columns, width); }
   };
 
   column_strips(std::size_t rows, std::size_t columns)
@@ -95,8 +96,8 @@ class column_strips {
   [[nodiscard]] std::size_t blocks() const { return (columns_ + block_ - 1) / block_; }
 
   static void repeat(T* values, std::size_t columns, std::size_t width) {
-    for (std::size_t at = columns; at < width; at += columns) {
-      std::copy_n(values, columns, values + at);
+    for (std::size_t start = columns; start < width; start += columns) {
+      std::copy_n(values, columns, values + start);
     }
   }
 

@@ -39,11 +39,12 @@ class normalizing {
     const strips cut(sets.rows, sets.columns);
     for_samples(sets, cut, memory,
                 [&](std::size_t sample, const auto& scratch, const auto& for_tasks, auto loops) {
-                  const std::size_t at = sample * sets.rows * sets.columns;
+                  const std::size_t start = sample * sets.rows * sets.columns;
                   const std::size_t first = sample * sets.per_sample;
-                  column_normalization<T>::normalize(
-                      loops, k.epsilon, sets, cut, scratch, for_tasks, x.data() + at, gamma.data(),
-                      beta.data(), y.data() + at, mean.data() + first, variance.data() + first);
+                  column_normalization<T>::normalize(loops, k.epsilon, sets, cut, scratch,
+                                                     for_tasks, x.data() + start, gamma.data(),
+                                                     beta.data(), y.data() + start,
+                                                     mean.data() + first, variance.data() + first);
                 });
   }
 
@@ -63,13 +64,13 @@ class normalizing {
     const host_tensor<T> sums(memory, {sets.samples, 2, columns});
     for_samples(sets, cut, memory,
                 [&](std::size_t sample, const auto& scratch, const auto& for_tasks, auto loops) {
-                  const std::size_t at = sample * sets.rows * columns;
+                  const std::size_t start = sample * sets.rows * columns;
                   const std::size_t first = sample * sets.per_sample;
                   T* const mine = sums.data() + sample * 2 * columns;
-                  column_normalization<T>::gradient(loops, k.epsilon, sets, cut, scratch, for_tasks,
-                                                    dy.data() + at, x.data() + at, gamma.data(),
-                                                    mean.data() + first, variance.data() + first,
-                                                    dx.data() + at, mine, mine + columns);
+                  column_normalization<T>::gradient(
+                      loops, k.epsilon, sets, cut, scratch, for_tasks, dy.data() + start,
+                      x.data() + start, gamma.data(), mean.data() + first, variance.data() + first,
+                      dx.data() + start, mine, mine + columns);
                 });
     with_isa(team_->level(), [&](auto loops) {
       loops.sum_rows(sums.data(), 2 * columns, sets.samples, dgamma.data(), columns);

@@ -26,28 +26,28 @@ class row_normalization {
     const auto length = static_cast<T>(columns);
     team_->for_rows(sets.samples, columns, [&](auto loops, std::size_t first, std::size_t count) {
       for (std::size_t r = first; r < first + count; ++r) {
-        const T* const from = x + r * columns;
-        T* const to = y + r * columns;
+        const T* const source = x + r * columns;
+        T* const target = y + r * columns;
         const T middle =
-            centered ? from[0] + loops.sum_apart(from, from[0], columns) / length : T{0};
+            centered ? source[0] + loops.sum_apart(source, source[0], columns) / length : T{0};
         T sums[2];
-        loops.sum_moments(from, middle, columns, sums);
+        loops.sum_moments(source, middle, columns, sums);
         const T off = centered ? sums[0] / length : T{0};
         const T squares = sums[1] / length;
         mean[r] = middle + off;
         variance[r] = std::max(squares - off * off, T{0});
         const T widened = variance[r] + static_cast<T>(k.epsilon);
         if (is_usual_variance(widened) && std::isfinite(mean[r])) {
-          loops.normalize_row(from, middle, off, T{1} / std::sqrt(widened), gamma, beta, to,
+          loops.normalize_row(source, middle, off, T{1} / std::sqrt(widened), gamma, beta, target,
                               columns);
           continue;
         }
-        const set_statistics<T> of(
-            columns, [&](std::size_t i) { return from[i]; }, k.epsilon, centered);
-        mean[r] = of.mean();
-        variance[r] = of.variance();
+        const set_statistics<T> statistics(
+            columns, [&](std::size_t i) { return source[i]; }, k.epsilon, centered);
+        mean[r] = statistics.mean();
+        variance[r] = statistics.variance();
         for (std::size_t c = 0; c < columns; ++c) {
-          to[c] = of.normalized(from[c]) * gamma[c] + beta[c];
+          target[c] = statistics.normalized(source[c]) * gamma[c] + beta[c];
         }
       }
     });
@@ -68,9 +68,9 @@ class row_normalization {
         [&](auto loops, std::size_t first, std::size_t count, auto& lane, std::size_t thread) {
           T* const h = normalized.data() + thread * columns;
           for (std::size_t r = first; r < first + count; ++r) {
-            const T* const from = x + r * columns;
+            const T* const source = x + r * columns;
             const T* const g = dy + r * columns;
-            T* const to = dx + r * columns;
+            T* const target = dx + r * columns;
             const T widened = variance[r] + static_cast<T>(k.epsilon);
             T inverse = T{1} / std::sqrt(widened);
             T* const of_gamma = lane.data();
@@ -79,25 +79,25 @@ class row_normalization {
               // If the mean is smaller than the deviation, its error is less than a rounding.
               const bool is_far = centered && std::abs(mean[r]) * inverse > 1;
               const T rest =
-                  is_far ? rest_of_mean(mean[r], loops.sum_apart(from, mean[r], columns) / length)
+                  is_far ? rest_of_mean(mean[r], loops.sum_apart(source, mean[r], columns) / length)
                          : T{0};
-              loops.start_row_gradient(g, from, mean[r], rest, inverse, gamma, h, of_gamma, of_beta,
-                                       to, columns);
+              loops.start_row_gradient(g, source, mean[r], rest, inverse, gamma, h, of_gamma,
+                                       of_beta, target, columns);
             } else {
-              const set_statistics<T> of(
-                  columns, [&](std::size_t i) { return from[i]; }, k.epsilon, centered);
-              inverse = of.inverse_deviation();
+              const set_statistics<T> statistics(
+                  columns, [&](std::size_t i) { return source[i]; }, k.epsilon, centered);
+              inverse = statistics.inverse_deviation();
               for (std::size_t c = 0; c < columns; ++c) {
-                h[c] = of.normalized(from[c]);
+                h[c] = statistics.normalized(source[c]);
               }
-              loops.start_row_gradient(g, h, T{0}, T{0}, T{1}, gamma, h, of_gamma, of_beta, to,
+              loops.start_row_gradient(g, h, T{0}, T{0}, T{1}, gamma, h, of_gamma, of_beta, target,
                                        columns);
             }
             lane.added(1);
             T sums_of_q[2];
-            loops.sum_and_dot(to, h, columns, sums_of_q);
+            loops.sum_and_dot(target, h, columns, sums_of_q);
             loops.end_row_gradient(h, inverse, centered ? sums_of_q[0] / length : T{0},
-                                   sums_of_q[1] / length, to, columns);
+                                   sums_of_q[1] / length, target, columns);
           }
         });
     std::copy_n(sums.data(), columns, dgamma);

@@ -46,21 +46,21 @@ class dense_product {
 
   /// Computes the product if B has many more rows than columns. It processes `deep_rows` rows of B
   /// at a time, each read and packed once, because the matching block of A fits into a second-level
-  /// cache. `room` has `room_for(s.n)` elements. If `add` is true, the product is added to C.
+  /// cache. `packed` has `room_for(s.n)` elements. If `add` is true, the product is added to C.
   static void multiply_deep_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
-                                 std::size_t c_row, const matmul_sizes& s, T* room, bool add) {
+                                 std::size_t c_row, const matmul_sizes& s, T* packed, bool add) {
     for_parts(s.k, deep_rows, [&](std::size_t first, std::size_t depth) {
       for (std::size_t column = 0; column < s.n; column += width) {
         loops.copy_columns(b.data + first * b.row_step + column, b.row_step, depth,
-                           std::min(width, s.n - column), room + column * depth, width);
+                           std::min(width, s.n - column), packed + column * depth, width);
       }
       for (std::size_t row = 0; row < s.m; row += max_block_rows) {
         for (std::size_t column = 0; column < s.n; column += width) {
-          const region where{row, std::min(max_block_rows, s.m - row), column,
-                             std::min(width, s.n - column)};
-          for_parts(depth, max_depth, [&](std::size_t at, std::size_t part) {
-            multiply_tiles(loops, a, first + at, part, room + column * depth + at * width, width, c,
-                           c_row, where, add || first + at > 0);
+          const region area{row, std::min(max_block_rows, s.m - row), column,
+                            std::min(width, s.n - column)};
+          for_parts(depth, max_depth, [&](std::size_t start, std::size_t part) {
+            multiply_tiles(loops, a, first + start, part, packed + column * depth + start * width,
+                           width, c, c_row, area, add || first + start > 0);
           });
         }
       }
@@ -100,10 +100,10 @@ class dense_product {
       const std::size_t block = task % blocks;
       const std::size_t row = block * s.m / blocks;
       const std::size_t column = task / blocks * width;
-      const region where{row, (block + 1) * s.m / blocks - row, column,
-                         std::min(width, s.n - column)};
-      multiply_block(loops, a, b, packed, c, s.n, s.k, where);
-      last.apply(loops, c + row * s.n, s.n, where.rows, column, where.columns);
+      const region area{row, (block + 1) * s.m / blocks - row, column,
+                        std::min(width, s.n - column)};
+      multiply_block(loops, a, b, packed, c, s.n, s.k, area);
+      last.apply(loops, c + row * s.n, s.n, area.rows, column, area.columns);
     });
   }
 
@@ -156,21 +156,21 @@ class dense_product {
 
   static void multiply_block(const Loops& loops, const matrix<T>& a, const matrix<T>& b,
                              const T* packed, T* c, std::size_t c_row, std::size_t k,
-                             const region& where) {
+                             const region& area) {
     product_panel<T, Loops, max_depth, width / per_register> panel(
-        loops, b, where.column, where.columns, where.rows,
-        packed == nullptr ? nullptr : packed + where.column * (1 + k));
+        loops, b, area.column, area.columns, area.rows,
+        packed == nullptr ? nullptr : packed + area.column * (1 + k));
     for_parts(k, max_depth, [&](std::size_t first, std::size_t depth) {
       multiply_tiles(loops, a, first, depth, panel.rows(first, depth), panel.row_step(), c, c_row,
-                     where, first > 0);
+                     area, first > 0);
     });
   }
 
-  /// Calls f(first, count) for parts of nearly equal size, at most `most` long. Calls it at least
-  /// once.
+  /// Calls f(first, count) for parts of nearly equal size, at most `max_count` long. Calls it at
+  /// least once.
   template <class F>
-  static void for_parts(std::size_t n, std::size_t most, const F& f) {
-    const std::size_t parts = std::max<std::size_t>((n + most - 1) / most, 1);
+  static void for_parts(std::size_t n, std::size_t max_count, const F& f) {
+    const std::size_t parts = std::max<std::size_t>((n + max_count - 1) / max_count, 1);
     for (std::size_t part = 0; part < parts; ++part) {
       const std::size_t first = part * n / parts;
       f(first, (part + 1) * n / parts - first);
@@ -180,33 +180,33 @@ class dense_product {
   /// Multiplies rows first ... first + depth - 1 of B, stored at `b` as a panel of whole registers.
   static void multiply_tiles(const Loops& loops, const matrix<T>& a, std::size_t first,
                              std::size_t depth, const T* b, std::size_t b_row, T* c,
-                             std::size_t c_row, const region& where, bool add) {
+                             std::size_t c_row, const region& area, bool add) {
     const std::size_t a_row = a.transposed ? 1 : a.row_step;
     const std::size_t a_step = a.transposed ? a.row_step : 1;
-    const std::size_t registers = (where.columns + per_register - 1) / per_register;
-    const bool whole = where.columns % per_register == 0;
+    const std::size_t registers = (area.columns + per_register - 1) / per_register;
+    const bool whole = area.columns % per_register == 0;
     alignas(64) T some[tile * width];
-    const std::size_t tiles = (where.rows + tile - 1) / tile;
+    const std::size_t tiles = (area.rows + tile - 1) / tile;
     for (std::size_t i = 0; i < tiles; ++i) {
       // Tiles have nearly equal sizes.
-      const std::size_t row = where.row + i * where.rows / tiles;
-      const std::size_t count = where.row + (i + 1) * where.rows / tiles - row;
-      T* const to = c + row * c_row + where.column;
+      const std::size_t row = area.row + i * area.rows / tiles;
+      const std::size_t count = area.row + (i + 1) * area.rows / tiles - row;
+      T* const target = c + row * c_row + area.column;
       if (!whole && add) {
-        copy_rows(to, c_row, some, width, count, where.columns);
+        copy_rows(target, c_row, some, width, count, area.columns);
       }
       loops.multiply_tile(a.data + row * a_row + first * a_step, a_row, a_step, b, b_row, depth,
-                          whole ? to : some, whole ? c_row : width, count, registers, add);
+                          whole ? target : some, whole ? c_row : width, count, registers, add);
       if (!whole) {
-        copy_rows(some, width, to, c_row, count, where.columns);
+        copy_rows(some, width, target, c_row, count, area.columns);
       }
     }
   }
 
-  static void copy_rows(const T* from, std::size_t from_step, T* to, std::size_t to_step,
-                        std::size_t rows, std::size_t columns) {
+  static void copy_rows(const T* source, std::size_t source_step, T* target,
+                        std::size_t target_step, std::size_t rows, std::size_t columns) {
     for (std::size_t i = 0; i < rows; ++i) {
-      std::copy_n(from + i * from_step, columns, to + i * to_step);
+      std::copy_n(source + i * source_step, columns, target + i * target_step);
     }
   }
 };

@@ -23,8 +23,8 @@ template <class T>
     constexpr double golden = 0.6180339887498949;
     std::size_t count = 0;
     for (std::size_t i = 0; i < stretches; ++i) {
-      const double at = static_cast<double>(i) * golden;
-      const double share = at - static_cast<double>(static_cast<std::size_t>(at));
+      const double position = static_cast<double>(i) * golden;
+      const double share = position - static_cast<double>(static_cast<std::size_t>(position));
       const auto first = static_cast<std::size_t>(share * static_cast<double>(n - stretch));
       count += loops.count_nonzeros(x + first, stretch);
     }

@@ -17,15 +17,15 @@ namespace glia::cpu_loops {
 /// between rows of w.
 template <class T>
 void pack_panel(const T* w, std::size_t step, const T* bias, std::size_t count, std::size_t depth,
-                std::size_t width, T* to) {
+                std::size_t width, T* target) {
   if (count < width || bias == nullptr) {
-    std::fill_n(to, (count < width ? 1 + depth : 1) * width, T{0});
+    std::fill_n(target, (count < width ? 1 + depth : 1) * width, T{0});
   }
   if (bias != nullptr) {
-    std::copy_n(bias, count, to);
+    std::copy_n(bias, count, target);
   }
   for (std::size_t k = 0; k < depth; ++k) {
-    std::copy_n(w + k * step, count, to + (1 + k) * width);
+    std::copy_n(w + k * step, count, target + (1 + k) * width);
   }
 }
 
@@ -33,12 +33,12 @@ void pack_panel(const T* w, std::size_t step, const T* bias, std::size_t count, 
 /// A panel is two registers wide.
 template <class T, class Loops>
 void pack_panels(const Loops&, const T* w, std::size_t step, const T* bias, std::size_t depth,
-                 std::size_t outputs, T* to) {
+                 std::size_t outputs, T* target) {
   constexpr std::size_t width = Loops::template panel_width<T>;
   static_assert(kernels::pack_panels::outputs_at_a_time % width == 0);
-  for (std::size_t first = 0; first < outputs; first += width, to += (1 + depth) * width) {
+  for (std::size_t first = 0; first < outputs; first += width, target += (1 + depth) * width) {
     pack_panel(w + first, step, bias == nullptr ? nullptr : bias + first,
-               std::min(width, outputs - first), depth, width, to);
+               std::min(width, outputs - first), depth, width, target);
   }
 }
 
@@ -54,14 +54,14 @@ template <class T, class Loops>
   team.run(panels, [&](std::size_t panel, std::size_t) {
     const std::size_t first = panel * width;
     const std::size_t count = std::min(width, outputs - first);
-    T* const to = packed.data() + first * (1 + depth);
+    T* const target = packed.data() + first * (1 + depth);
     if (!b.transposed) {
       pack_panel(b.data + first, b.row_step, static_cast<const T*>(nullptr), count, depth, width,
-                 to);
+                 target);
       return;
     }
-    std::fill_n(to, (count < width ? 1 + depth : 1) * width, T{0});
-    loops.transpose_matrix(b.data + first * b.row_step, b.row_step, to + width, width, count,
+    std::fill_n(target, (count < width ? 1 + depth : 1) * width, T{0});
+    loops.transpose_matrix(b.data + first * b.row_step, b.row_step, target + width, width, count,
                            depth);
   });
   return packed;
@@ -71,10 +71,10 @@ template <class T, class Loops>
 /// Each matrix is cut into panels as in `pack_panels`.
 template <class T, class Loops>
 void pack_transformed(const Loops& loops, const T* w, std::size_t inputs, std::size_t outputs,
-                      T* to) {
+                      T* target) {
   constexpr std::size_t width = Loops::template panel_width<T>;
   const std::size_t columns = (outputs + width - 1) / width * width;
-  loops.pack_transformed_kernel(w, inputs, outputs, to, (1 + inputs) * columns);
+  loops.pack_transformed_kernel(w, inputs, outputs, target, (1 + inputs) * columns);
 }
 
 /// Packs weights once for all later calls of the other kernel families.

@@ -81,11 +81,11 @@ class products {
   // Up to this number of terms, all algorithms stay within product_error.
   static constexpr std::size_t longest_depth = 8 * blas_chain;
 
-  void multiply(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which,
+  void multiply(const T* a, const T* b, T* c, const matmul_sizes& s, transpose transposed_factor,
                 const epilogue<T>& last, const memory_pool& memory,
                 const T* packed = nullptr) const {
-    const matrix<T> left = first_factor(a, s, which);
-    const matrix<T> right = second_factor(b, s, which);
+    const matrix<T> left = first_factor(a, s, transposed_factor);
+    const matrix<T> right = second_factor(b, s, transposed_factor);
     if (s.m == 0 || s.n == 0) {
       return;
     }
@@ -116,11 +116,12 @@ class products {
   /// Multiplies a batch of matrices. One thread computes each product if the products are small or
   /// many. A few large products are cut. The choice depends only on sizes.
   void multiply_batch(const T* a, const T* b, T* c, std::size_t batch, const matmul_sizes& s,
-                      transpose which, const memory_pool& memory) const {
+                      transpose transposed_factor, const memory_pool& memory) const {
     const std::size_t flops = std::max<std::size_t>(2 * s.m * s.n * s.k, 1);
     if ((flops >= flops_worth_halving && batch < max_blocks) || s.k > longest_depth) {
       for (std::size_t i = 0; i < batch; ++i) {
-        multiply(a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n, s, which, {}, memory);
+        multiply(a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n, s, transposed_factor, {},
+                 memory);
       }
       return;
     }
@@ -131,19 +132,19 @@ class products {
         team_->run((batch + block - 1) / block, [&](std::size_t task, std::size_t) {
           const std::size_t end = std::min(batch, (task + 1) * block);
           for (std::size_t i = task * block; i < end; ++i) {
-            multiply_one(first_factor(a + i * s.m * s.k, s, which),
-                         second_factor(b + i * s.k * s.n, s, which), c + i * s.m * s.n);
+            multiply_one(first_factor(a + i * s.m * s.k, s, transposed_factor),
+                         second_factor(b + i * s.k * s.n, s, transposed_factor), c + i * s.m * s.n);
           }
         });
       };
       if (dense::preferred(*team_, s)) {
-        for_each([&](const matrix<T>& left, const matrix<T>& right, T* to) {
-          dense::multiply_here(loops, left, right, to, s.n, s);
+        for_each([&](const matrix<T>& left, const matrix<T>& right, T* target) {
+          dense::multiply_here(loops, left, right, target, s.n, s);
         });
       } else {
         const single_threaded_blas one_thread_each;
-        for_each([&](const matrix<T>& left, const matrix<T>& right, T* to) {
-          gemm<T>(s.m, s.n, s.k, left, right, T{0}, to, s.n);
+        for_each([&](const matrix<T>& left, const matrix<T>& right, T* target) {
+          gemm<T>(s.m, s.n, s.k, left, right, T{0}, target, s.n);
         });
       }
     });
@@ -165,12 +166,12 @@ class products {
       some.k = std::min(longest_depth, s.k - first);
       multiply(left.columns_from(first), right.rows_from(first), part.data(), some, {}, memory,
                nullptr);
-      for_blocks([&](auto loops, std::size_t at, std::size_t count) {
-        loops.add_compensated(part.data() + at, c + at, lost.data() + at, count);
+      for_blocks([&](auto loops, std::size_t start, std::size_t count) {
+        loops.add_compensated(part.data() + start, c + start, lost.data() + start, count);
       });
     }
-    for_blocks([&](auto loops, std::size_t at, std::size_t count) {
-      loops.end_compensated(c + at, lost.data() + at, count);
+    for_blocks([&](auto loops, std::size_t start, std::size_t count) {
+      loops.end_compensated(c + start, lost.data() + start, count);
     });
     with_isa(team_->level(), [&](auto loops) { last.apply(loops, c, s.n, s.m, 0, s.n); });
   }
@@ -182,21 +183,21 @@ class products {
     return density(team_->level(), a.data, (rows - 1) * a.row_step + (a.transposed ? s.m : s.k));
   }
 
-  static matrix<T> first_factor(const T* a, const matmul_sizes& s, transpose which) {
-    const bool transposed = which == transpose::first;
+  static matrix<T> first_factor(const T* a, const matmul_sizes& s, transpose transposed_factor) {
+    const bool transposed = transposed_factor == transpose::first;
     return {a, transposed ? s.m : s.k, transposed};
   }
-  static matrix<T> second_factor(const T* b, const matmul_sizes& s, transpose which) {
-    const bool transposed = which == transpose::second;
+  static matrix<T> second_factor(const T* b, const matmul_sizes& s, transpose transposed_factor) {
+    const bool transposed = transposed_factor == transpose::second;
     return {b, transposed ? s.k : s.n, transposed};
   }
 
   /// Returns the number of rows or columns per block. An even number of blocks distributes evenly.
   static std::size_t block_of(std::size_t extent, std::size_t flops) {
     const std::size_t least = flops < flops_worth_halving ? 1 : 2;
-    const std::size_t most =
+    const std::size_t max_count =
         std::clamp<std::size_t>(extent / extent_per_block / 2 * 2, least, max_blocks);
-    const std::size_t count = std::clamp<std::size_t>(flops / flops_per_block, least, most);
+    const std::size_t count = std::clamp<std::size_t>(flops / flops_per_block, least, max_count);
     return ((extent + count - 1) / count + alignment - 1) / alignment * alignment;
   }
 

@@ -53,10 +53,11 @@ class sparse_product {
     const panels cut{(s.n + per_register - 1) / per_register};
     // Each block of rows reads all of B, so there are only as many blocks as the threads need. The
     // cut of rows does not change the sums.
-    const std::size_t wanted = (tasks_per_thread * team.threads() + cut.count() - 1) / cut.count();
+    const std::size_t desired_blocks =
+        (tasks_per_thread * team.threads() + cut.count() - 1) / cut.count();
     const std::size_t row_blocks =
         std::max((s.m + max_block_rows - 1) / max_block_rows,
-                 std::min(wanted, std::max<std::size_t>(s.m / min_block_rows, 1)));
+                 std::min(desired_blocks, std::max<std::size_t>(s.m / min_block_rows, 1)));
     std::atomic<bool> finite{true};
     team.run(cut.count() * row_blocks, [&](std::size_t task, std::size_t) {
       const std::size_t panel = task / row_blocks;
@@ -64,10 +65,10 @@ class sparse_product {
       const std::size_t row = block * s.m / row_blocks;
       const std::size_t column = cut.column(panel);
       const std::size_t width = cut.column(panel + 1) - column;
-      const region where{row, (block + 1) * s.m / row_blocks - row, column,
-                         std::min(width, s.n - column), width};
-      if (multiply_block(loops, lists, b, c, s.n, where)) {
-        last.apply(loops, c + where.row * s.n, s.n, where.rows, where.column, where.columns);
+      const region area{row, (block + 1) * s.m / row_blocks - row, column,
+                        std::min(width, s.n - column), width};
+      if (multiply_block(loops, lists, b, c, s.n, area)) {
+        last.apply(loops, c + area.row * s.n, s.n, area.rows, area.column, area.columns);
       } else {
         finite.store(false, std::memory_order_relaxed);
       }
@@ -153,15 +154,15 @@ class sparse_product {
       }
       for (; i < row + rows; ++i) {
         T column[depths::max_size];
-        const T* from = a.data + i * a.row_step + first;
+        const T* source = a.data + i * a.row_step + first;
         if (a.transposed) {
-          from = column;
+          source = column;
           for (std::size_t k = 0; k < length; ++k) {
             column[k] = a.data[(first + k) * a.row_step + i];
           }
         }
         lists.count(block, i) =
-            static_cast<std::uint32_t>(loops.list_nonzeros(from, length, lists.list(block, i)));
+            static_cast<std::uint32_t>(loops.list_nonzeros(source, length, lists.list(block, i)));
       }
     }
   }
@@ -169,27 +170,26 @@ class sparse_product {
   /// Computes the sums of one block of rows of C in one panel. Returns false as soon as it finds an
   /// element of B that is not finite.
   static bool multiply_block(const Loops& loops, const row_lists& lists, const matrix<T>& b, T* c,
-                             std::size_t c_step, const region& where) {
+                             std::size_t c_step, const region& area) {
     const depths& depth = lists.depth;
-    const bool whole = where.columns == where.width;
-    panel_of_b panel(loops, b, where.column, where.columns, where.rows);
+    const bool whole = area.columns == area.width;
+    panel_of_b panel(loops, b, area.column, area.columns, area.rows);
     alignas(Loops::register_bytes) T padded[max_block_rows * max_vectors * per_register];
-    T* const to = whole ? c + where.row * c_step + where.column : padded;
-    const std::size_t to_step = whole ? c_step : where.width;
+    T* const target = whole ? c + area.row * c_step + area.column : padded;
+    const std::size_t target_step = whole ? c_step : area.width;
     for (std::size_t block = 0; block < depth.blocks; ++block) {
       const T* const rows = panel.rows(block * depth.size, depth.rows(block));
       if (!loops.all_finite_rows(rows, panel.row_step(), depth.rows(block),
-                                 where.width / per_register)) {
+                                 area.width / per_register)) {
         return false;
       }
-      loops.multiply_nonzeros(nonzero_lists<T>{lists.list(block, where.row), depth.size,
-                                               &lists.count(block, where.row), where.rows},
-                              rows, panel.row_step(), to, to_step, where.width / per_register,
-                              block > 0);
+      loops.multiply_nonzeros(nonzero_lists<T>{lists.list(block, area.row), depth.size,
+                                               &lists.count(block, area.row), area.rows},
+                              rows, panel.row_step(), target, target_step,
+                              area.width / per_register, block > 0);
     }
-    for (std::size_t i = 0; !whole && i < where.rows; ++i) {
-      std::copy_n(padded + i * where.width, where.columns,
-                  c + (where.row + i) * c_step + where.column);
+    for (std::size_t i = 0; !whole && i < area.rows; ++i) {
+      std::copy_n(padded + i * area.width, area.columns, c + (area.row + i) * c_step + area.column);
     }
     return true;
   }

@@ -19,7 +19,7 @@ struct recurrent_sizes {
   std::size_t samples, steps, units;
 
   [[nodiscard]] std::size_t products() const { return products_of(cell) * units; }
-  [[nodiscard]] std::size_t kept() const { return kept_of(cell) * units; }
+  [[nodiscard]] std::size_t saved() const { return kept_of(cell) * units; }
   /// Returns the row of a sample's i-th step, counted over the steps of all samples.
   [[nodiscard]] std::size_t row(std::size_t sample, std::size_t i) const {
     return sample * steps + (backwards ? steps - 1 - i : i);
@@ -34,21 +34,21 @@ class recurrent_product {
                     const matrix<T>& w, std::size_t depth, std::size_t outputs)
       : depth_(depth),
         outputs_(outputs),
-        made_(packed_matrix(loops, team, memory, w, depth, outputs)),
-        packed_(made_.data()) {}
+        owned_(packed_matrix(loops, team, memory, w, depth, outputs)),
+        packed_(owned_.data()) {}
   /// Uses weights from `pack_panels`.
   recurrent_product(const T* packed, std::size_t depth, std::size_t outputs)
       : depth_(depth), outputs_(outputs), packed_(packed) {}
   /// Computes `count` rows of products from `count` input rows, which are `step` apart.
   void operator()(const Loops& loops, const T* rows, std::size_t step, std::size_t count,
-                  T* to) const {
-    dense_product<T, Loops>::multiply_here(loops, {rows, step}, {}, to, outputs_,
+                  T* target) const {
+    dense_product<T, Loops>::multiply_here(loops, {rows, step}, {}, target, outputs_,
                                            {count, outputs_, depth_}, packed_);
   }
 
  private:
   std::size_t depth_, outputs_;
-  host_tensor<T> made_;
+  host_tensor<T> owned_;
   const T* packed_;
 };
 
@@ -63,22 +63,22 @@ class recurrence {
 
   void compute(const kernels::recurrence& k, const memory_pool& memory, const tensor& x,
                const tensor& w, const tensor& bias, const tensor& scale, const tensor& counts,
-               const tensor& states, const tensor& kept) const {
+               const tensor& states, const tensor& saved) const {
     const recurrent_sizes s = sizes(k.cell, k.backwards, states);
-    const std::size_t room = s.products() + s.kept() + 3 * s.units;
+    const std::size_t scratch_size = s.products() + s.saved() + 3 * s.units;
     with_isa(team_->level(), [&](auto loops) {
       using product = recurrent_product<T, decltype(loops)>;
       const product multiply =
           k.packed ? product(w.data(), s.units, s.products())
                    : product(loops, *team_, memory, matrix<T>{w.data(), s.products()}, s.units,
                              s.products());
-      for_samples(s, room, memory, [&](std::size_t first, std::size_t count, T* mine) {
+      for_samples(s, scratch_size, memory, [&](std::size_t first, std::size_t count, T* mine) {
         T* const sums = mine;
         T* const unkept = sums + count * s.products();
-        T* const c = unkept + count * s.kept();
+        T* const c = unkept + count * s.saved();
         T* const h = c + count * s.units;
         T* const scaled = h + count * s.units;
-        std::fill_n(mine, count * room, T{0});
+        std::fill_n(mine, count * scratch_size, T{0});
         for (std::size_t i = 0; i < s.steps; ++i) {
           if (scale) {
             loops.binary(binary_function::multiply, scale.data() + first * s.units, 1, h, 1, scaled,
@@ -89,14 +89,14 @@ class recurrence {
             const std::size_t row = s.row(first + n, i);
             T* const state = h + n * s.units;
             T* const sum = sums + n * s.products();
-            T* const keep = kept ? kept.data() + row * s.kept() : unkept + n * s.kept();
+            T* const keep = saved ? saved.data() + row * s.saved() : unkept + n * s.saved();
             if (bias) {
               loops.add(bias.data(), sum, s.products());
             }
             if (!counts || counts.data()[row] != 0) {
               step(loops, s, x.data() + row * s.products(), sum, keep, c + n * s.units, state);
             } else {
-              std::fill_n(keep, s.kept(), T{0});
+              std::fill_n(keep, s.saved(), T{0});
             }
             if (s.cell == recurrent_cell::lstm) {
               std::copy_n(c + n * s.units, s.units, keep + 4 * s.units);
@@ -109,7 +109,7 @@ class recurrence {
   }
 
   void compute(const kernels::recurrence_gradient& k, const memory_pool& memory,
-               const tensor& dstates, const tensor& states, const tensor& kept, const tensor& w,
+               const tensor& dstates, const tensor& states, const tensor& saved, const tensor& w,
                const tensor& scale, const tensor& counts, const tensor& dx,
                const tensor& dproducts) const {
     const recurrent_sizes s = sizes(k.cell, k.backwards, states);
@@ -126,21 +126,21 @@ class recurrence {
         for (std::size_t i = s.steps; i-- > 0;) {
           for (std::size_t n = 0; n < count; ++n) {
             const std::size_t row = s.row(first + n, i);
-            T* const to = dx.data() + row * s.products();
-            T* const to_products = dproducts ? dproducts.data() + row * s.products() : to;
+            T* const target = dx.data() + row * s.products();
+            T* const to_products = dproducts ? dproducts.data() + row * s.products() : target;
             loops.add(dstates.data() + row * s.units, dh + n * s.units, s.units);
             if (counts && counts.data()[row] == 0) {
-              std::fill_n(to, s.products(), T{0});
+              std::fill_n(target, s.products(), T{0});
               std::fill_n(to_products, s.products(), T{0});
               continue;
             }
             const std::size_t before = i > 0 ? s.row(first + n, i - 1) : row;
             const T* const h_before = i > 0 ? states.data() + before * s.units : zeros;
             const T* const c_before =
-                i > 0 && kept ? kept.data() + before * s.kept() + 4 * s.units : zeros;
+                i > 0 && saved ? saved.data() + before * s.saved() + 4 * s.units : zeros;
             step_gradient(loops, s, states.data() + row * s.units,
-                          kept ? kept.data() + row * s.kept() : nullptr, h_before, c_before,
-                          dh + n * s.units, dc + n * s.units, to, to_products);
+                          saved ? saved.data() + row * s.saved() : nullptr, h_before, c_before,
+                          dh + n * s.units, dc + n * s.units, target, to_products);
           }
           if (i > 0) {
             multiply(loops, da + s.row(first, i) * s.products(), s.steps * s.products(), count,
@@ -167,17 +167,17 @@ class recurrence {
     return {cell, backwards, s[0], s[1], s[2]};
   }
 
-  /// Calls body(first, count, memory with `room` elements per sample). The results of a sample do
-  /// not depend on the other samples of the block.
+  /// Calls body(first, count, memory with `scratch_size` elements per sample). The results of a
+  /// sample do not depend on the other samples of the block.
   template <class Body>
-  void for_samples(const recurrent_sizes& s, std::size_t room, const memory_pool& memory,
+  void for_samples(const recurrent_sizes& s, std::size_t scratch_size, const memory_pool& memory,
                    const Body& body) const {
-    const std::size_t each = (s.samples + team_->threads() - 1) / team_->threads();
-    const std::size_t block = std::clamp<std::size_t>(each, 1, most_at_once);
-    const host_tensor<T> all(memory, {s.samples, room});
+    const std::size_t samples_per_thread = (s.samples + team_->threads() - 1) / team_->threads();
+    const std::size_t block = std::clamp<std::size_t>(samples_per_thread, 1, most_at_once);
+    const host_tensor<T> scratch(memory, {s.samples, scratch_size});
     team_->run((s.samples + block - 1) / block, [&](std::size_t task, std::size_t) {
       const std::size_t first = task * block;
-      body(first, std::min(block, s.samples - first), all.data() + first * room);
+      body(first, std::min(block, s.samples - first), scratch.data() + first * scratch_size);
     });
   }
 

@@ -15,40 +15,40 @@ namespace glia::cpu_loops {
 template <class T, class Loops>
 class lane_sums {
  public:
-  /// `sum` is the result. `room` has 2 * size elements, or is null if a lane never adds more than
-  /// `chains_in_total` times.
-  lane_sums(const Loops& loops, T* sum, T* room, std::size_t size)
-      : loops_(loops), sum_(sum), room_(room), size_(size) {
+  /// `sum` is the result. `scratch` has 2 * size elements, or is null if a lane never adds more
+  /// than `chains_in_total` times.
+  lane_sums(const Loops& loops, T* sum, T* scratch, std::size_t size)
+      : loops_(loops), sum_(sum), scratch_(scratch), size_(size) {
     std::fill_n(sum, size, T{0});
-    if (room != nullptr) {
-      std::fill_n(room, 2 * size, T{0});
+    if (scratch != nullptr) {
+      std::fill_n(scratch, 2 * size, T{0});
     }
   }
 
-  [[nodiscard]] T* data() const { return room_ == nullptr ? sum_ : room_; }
+  [[nodiscard]] T* data() const { return scratch_ == nullptr ? sum_ : scratch_; }
 
   /// Reports that `count` sums were added to each element.
   void added(std::size_t count) {
     pending_ += count;
-    if (room_ != nullptr && pending_ >= chains_in_total) {
+    if (scratch_ != nullptr && pending_ >= chains_in_total) {
       add_to_total();
-      std::fill_n(room_, size_, T{0});
+      std::fill_n(scratch_, size_, T{0});
       pending_ = 0;
     }
   }
   void end() {
-    if (room_ != nullptr) {
+    if (scratch_ != nullptr) {
       add_to_total();
-      loops_.end_compensated(sum_, room_ + size_, size_);
+      loops_.end_compensated(sum_, scratch_ + size_, size_);
     }
   }
 
  private:
-  void add_to_total() { loops_.add_compensated(room_, sum_, room_ + size_, size_); }
+  void add_to_total() { loops_.add_compensated(scratch_, sum_, scratch_ + size_, size_); }
 
   Loops loops_;
   T* sum_;
-  T* room_;
+  T* scratch_;
   std::size_t size_;
   std::size_t pending_ = 0;
 };
@@ -66,14 +66,14 @@ void sum_over_lanes(const workers& team, isa level, const memory_pool& memory, s
   const std::size_t lanes = images < 8 ? 1 : 8;
   const bool is_long = adds_of((images + lanes - 1) / lanes) > chains_in_total;
   const host_tensor<T> partial(memory, {lanes - 1, size});
-  const host_tensor<T> room(memory, {is_long ? team.threads() : 0, 2 * size});
+  const host_tensor<T> scratch(memory, {is_long ? team.threads() : 0, 2 * size});
   const single_threaded_blas one_thread_each;
   with_isa(level, [&](auto loops) {
     team.run(lanes, [&](std::size_t lane, std::size_t thread) {
       const std::size_t first = lane * images / lanes;
-      lane_sums<T, decltype(loops)> sums(loops,
-                                         lane == 0 ? sum : partial.data() + (lane - 1) * size,
-                                         is_long ? room.data() + thread * 2 * size : nullptr, size);
+      lane_sums<T, decltype(loops)> sums(
+          loops, lane == 0 ? sum : partial.data() + (lane - 1) * size,
+          is_long ? scratch.data() + thread * 2 * size : nullptr, size);
       body(loops, first, (lane + 1) * images / lanes - first, sums, thread);
       sums.end();
     });
