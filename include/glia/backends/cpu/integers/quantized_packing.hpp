@@ -19,6 +19,35 @@ struct quantized_bounds {
   std::uint8_t least;
 };
 
+/// Lists the offsets of the groups of four bytes in a patch. A patch consists of runs of `run`
+/// bytes, and its pixels have c channels.
+inline void list_image_offsets(const window2d& k, std::size_t c, std::size_t run,
+                               std::size_t row_size, std::uint32_t* offset) {
+  for (std::size_t y = 0; y < k.height; ++y) {
+    for (std::size_t x = 0; x < k.width * c / run; ++x) {
+      for (std::size_t i = 0; i < run; i += 4) {
+        *offset++ = static_cast<std::uint32_t>(y * k.dilation_height * row_size +
+                                               x * k.dilation_width * c + i);
+      }
+    }
+  }
+}
+
+/// Lists the same offsets for pixels whose channels are in panels of `width` channels.
+inline void list_panel_offsets(const window2d& k, std::size_t channels, std::size_t width,
+                               std::size_t row_size, std::size_t panel_step,
+                               std::uint32_t* offset) {
+  for (std::size_t y = 0; y < k.height; ++y) {
+    for (std::size_t x = 0; x < k.width; ++x) {
+      for (std::size_t c = 0; c < channels; c += 4) {
+        *offset++ = static_cast<std::uint32_t>(y * k.dilation_height * row_size +
+                                               x * k.dilation_width * width +
+                                               c / width * panel_step + c % width);
+      }
+    }
+  }
+}
+
 /// Reads and writes the packed format of `pack_quantized` for one instruction set; see
 /// quantized_weights.
 template <class Loops>

@@ -40,7 +40,7 @@ class quantized_run {
       }
       if (stages_.multiplies(i)) {
         offsets_[i] = host_tensor<std::uint32_t>(memory, {panels_[i]->steps()});
-        i == 0 ? list_first_offsets() : list_offsets(i);
+        list_offsets(i);
       }
     }
     band_ = layout_.band();
@@ -120,34 +120,16 @@ class quantized_run {
     return panels_[stage]->read(packed_[stages_.link(stage)], panel, offsets_[stage].data());
   }
 
-  /// Lists the offsets of the groups of four bytes in a patch of the image.
-  void list_first_offsets() {
-    const window2d& k = link(0).product.window;
-    const std::size_t c = layout_.size(0).c;
-    const std::size_t run = quantized_weights::run_length(link(0), true);
-    std::uint32_t* at = offsets_[0].data();
-    for (std::size_t y = 0; y < k.height; ++y) {
-      for (std::size_t x = 0; x < k.width * c / run; ++x) {
-        for (std::size_t i = 0; i < run; i += 4) {
-          *at++ = static_cast<std::uint32_t>(y * k.dilation_height * image_.row_size() +
-                                             x * k.dilation_width * c + i);
-        }
-      }
-    }
-  }
-  /// Lists the same offsets for pixels whose channels are in panels.
+  /// Lists the offsets of the groups of four bytes in a patch.
   void list_offsets(std::size_t stage) {
     const window2d& k = link(stage).product.window;
-    const std::size_t row = layout_.behind(stage - 1).columns * width;
-    std::uint32_t* at = offsets_[stage].data();
-    for (std::size_t y = 0; y < k.height; ++y) {
-      for (std::size_t x = 0; x < k.width; ++x) {
-        for (std::size_t c = 0; c < layout_.size(stage).c; c += 4) {
-          *at++ = static_cast<std::uint32_t>(y * k.dilation_height * row +
-                                             x * k.dilation_width * width +
-                                             c / width * layout_.panel_step(stage - 1) + c % width);
-        }
-      }
+    const std::size_t c = layout_.size(stage).c;
+    if (stage == 0) {
+      list_image_offsets(k, c, quantized_weights::run_length(link(0), true), image_.row_size(),
+                         offsets_[0].data());
+    } else {
+      list_panel_offsets(k, c, width, layout_.behind(stage - 1).columns * width,
+                         layout_.panel_step(stage - 1), offsets_[stage].data());
     }
   }
 
@@ -199,8 +181,10 @@ class quantized_run {
     for (std::size_t row = first; row < end; ++row) {
       for (std::size_t panel = 0; panel < layout_.behind(stage - 1).panels; ++panel) {
         for (std::size_t tap = 0; tap < k.height; ++tap) {
-          const std::size_t at = row * k.stride_height + tap * k.dilation_height - k.pad_top;
-          seen[tap] = at < size.h ? s.scratch + layout_.padded_row(stage - 1, panel, at) : outside;
+          const std::size_t input_row = row * k.stride_height + tap * k.dilation_height - k.pad_top;
+          seen[tap] = input_row < size.h
+                          ? s.scratch + layout_.padded_row(stage - 1, panel, input_row)
+                          : outside;
         }
         integer_window window{seen.data(),
                               k.height,
@@ -271,24 +255,24 @@ class quantized_run {
     some_outputs some;
     std::size_t row = first;
     std::size_t column = 0;
-    row_of_pixels at = pixels_of(s, stage, image, first, row, first_panel);
+    row_of_pixels pixels = pixels_of(s, stage, image, first, row, first_panel);
     for (std::size_t output = 0; output < outputs; output += at_a_time) {
       some.count = std::min(at_a_time, outputs - output);
       for (std::size_t p = 0; p < some.count; ++p) {
-        const std::uint8_t* const source = at.source + column * at.source_step;
+        const std::uint8_t* const source = pixels.source + column * pixels.source_step;
         if (together == 1) {
           some.source[p] = source;
         } else {
           some.source[4 * p] = source;
-          some.source[4 * p + 1] = source + at.right;
-          some.source[4 * p + 2] = source + at.below;
-          some.source[4 * p + 3] = source + at.below + at.right;
+          some.source[4 * p + 1] = source + pixels.right;
+          some.source[4 * p + 2] = source + pixels.below;
+          some.source[4 * p + 3] = source + pixels.below + pixels.right;
         }
-        some.numbers[p] = at.numbers + column * at.numbers_step;
-        some.bytes[p] = at.bytes + column * at.bytes_step;
+        some.numbers[p] = pixels.numbers + column * pixels.numbers_step;
+        some.bytes[p] = pixels.bytes + column * pixels.bytes_step;
         if (++column == size.ow && output + p + 1 < outputs) {
           column = 0;
-          at = pixels_of(s, stage, image, first, ++row, first_panel);
+          pixels = pixels_of(s, stage, image, first, ++row, first_panel);
         }
       }
       for (std::size_t panel = first_panel; panel < end_panel; ++panel) {
@@ -356,27 +340,28 @@ class quantized_run {
     const window_sizes& size = layout_.size(stage);
     const window2d& k = size.window;
     const window2d& product = link(stage).product.window;
-    row_of_pixels at{nullptr, 0, 0, 0, s.y, 0, s.scratch, 0};
+    row_of_pixels pixels{nullptr, 0, 0, 0, s.y, 0, s.scratch, 0};
     if (stage == 0) {
       const patch_grid grid = image_.grid({});
-      at.source = image + (row - first) * grid.row_step;
-      at.source_step = grid.column_step;
-      at.right = product.stride_width * size.c;
-      at.below = product.stride_height * image_.row_size();
+      pixels.source = image + (row - first) * grid.row_step;
+      pixels.source_step = grid.column_step;
+      pixels.right = product.stride_width * size.c;
+      pixels.below = product.stride_height * image_.row_size();
     } else {
-      at.source = s.scratch + layout_.padded_row(stage - 1, 0, row * k.stride_height - k.pad_top);
-      at.source_step = k.stride_width * width;
-      at.right = product.stride_width * width;
-      at.below = product.stride_height * layout_.behind(stage - 1).columns * width;
+      pixels.source =
+          s.scratch + layout_.padded_row(stage - 1, 0, row * k.stride_height - k.pad_top);
+      pixels.source_step = k.stride_width * width;
+      pixels.right = product.stride_width * width;
+      pixels.below = product.stride_height * layout_.behind(stage - 1).columns * width;
     }
     if (layout_.last(stage)) {
-      at.numbers += row * size.ow * size.o + first_panel * width;
-      at.numbers_step = size.o;
+      pixels.numbers += row * size.ow * size.o + first_panel * width;
+      pixels.numbers_step = size.o;
     } else {
-      at.bytes += layout_.row(stage, 0, row);
-      at.bytes_step = width;
+      pixels.bytes += layout_.row(stage, 0, row);
+      pixels.bytes_step = width;
     }
-    return at;
+    return pixels;
   }
 
   /// Returns the padded image rows, as bytes, that the given output rows of the first stage read.
@@ -391,13 +376,14 @@ class quantized_run {
     const std::size_t inside = size.w * size.c;
     std::uint8_t* target = s.scratch + layout_.end();
     for (std::size_t row = 0; row < band.input_rows; ++row, target += image_.row_size()) {
-      const std::size_t at = first * k.stride_height + row - k.pad_top;  // wraps around above
-      if (at >= size.h) {
+      const std::size_t input_row =
+          first * k.stride_height + row - k.pad_top;  // wraps around above
+      if (input_row >= size.h) {
         std::fill_n(target, image_.row_size(), zero);
         continue;
       }
       std::fill_n(target, left, zero);
-      loops_.quantize(s.x + at * inside, inside, range, per_scale_, target + left);
+      loops_.quantize(s.x + input_row * inside, inside, range, per_scale_, target + left);
       std::fill_n(target + left + inside, k.pad_right * size.c, zero);
     }
     return s.scratch + layout_.end();
