@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include <array>
-#include <glia/backends/cpu/blas.hpp>
+#include <glia/backends/cpu/products/gemm.hpp>
 #include <glia/glia.hpp>
 #include <glia/testing/values.hpp>
 #include <vector>

@@ -4,7 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <glia/backends/cpu/blas.hpp>
+#include <glia/backends/cpu/products/gemm.hpp>
+#include <glia/backends/cpu/threads/single_threaded_blas.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <vector>

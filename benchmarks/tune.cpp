@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <glia/backends/cpu/convolution.hpp>
-#include <glia/backends/cpu/products.hpp>
+#include <glia/backends/cpu/convolution/convolution.hpp>
+#include <glia/backends/cpu/products/products.hpp>
 #include <glia/testing/values.hpp>
 #include <limits>
 #include <string>

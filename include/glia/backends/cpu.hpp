@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "glia/backends/cpu/isa.hpp"
+#include "glia/backends/cpu/isa/isa.hpp"
 #include "glia/backends/device.hpp"
 #include "glia/backends/host_backend.hpp"
 #include "glia/core/busy_time.hpp"

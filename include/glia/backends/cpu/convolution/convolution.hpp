@@ -1,0 +1,215 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "glia/backends/cpu/convolution/depthwise_convolution.hpp"
+#include "glia/backends/cpu/convolution/patch_convolution.hpp"
+#include "glia/backends/cpu/convolution/pointwise_convolution.hpp"
+#include "glia/backends/cpu/convolution/sparse_convolution.hpp"
+#include "glia/backends/cpu/loops/clamp_range.hpp"
+#include "glia/backends/cpu/products/density.hpp"
+#include "glia/backends/cpu/products/epilogue.hpp"
+#include "glia/backends/cpu/threads/gradient_lanes.hpp"
+#include "glia/backends/cpu/threads/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/convolution.hpp"
+
+namespace glia::cpu_loops {
+
+/// Convolutions. Bands of rows or whole images are distributed over the threads. Windows of one
+/// pixel become plain matrix products. Other windows multiply the patches without copying them.
+/// Gradients with few nonzero elements use only these elements.
+template <class T>
+class convolution {
+ public:
+  using tensor = tensor_view<T>;
+  using pointwise = pointwise_convolution<T>;
+
+  explicit convolution(const workers& team) : team_(&team) {}
+
+  void compute(const kernels::conv2d& k, const memory_pool& memory, const tensor& x,
+               const tensor& w, const tensor& bias, const tensor& y) const {
+    conv2d(x.data(), w.data(), bias.data(), k.map, y.data(),
+           conv2d_rule(x.shape(), w.shape(), k.window, k.groups), memory);
+  }
+  void compute(const kernels::conv2d_input_gradient& k, const memory_pool& memory, const tensor& dy,
+               const tensor& w, const tensor& dx) const {
+    input_gradient(dy.data(), w.data(), dx.data(), k.sizes(dy.shape(), w.shape()), memory);
+  }
+  void compute(const kernels::conv2d_kernel_gradient& k, const memory_pool& memory, const tensor& x,
+               const tensor& dy, const tensor& dw) const {
+    kernel_gradient(x.data(), dy.data(), dw.data(), k.sizes(x.shape(), dy.shape()), memory);
+  }
+
+  void conv2d(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
+              const window_sizes& s, const memory_pool& memory) const {
+    if (pointwise::applies(s)) {
+      pointwise(*team_, s).multiply(memory, x, {w, s.o}, y, {bias, map});
+      return;
+    }
+    const patch_convolution<T> c(s, memory);
+    const clamp_range<T> range(map);
+    const epilogue<T> last{nullptr, clamps(map) ? identity_map : map};
+    const depthwise_convolution<T> d(c);
+    const bool depthwise = depthwise_convolution<T>::applies(s);
+    with_isa(team_->level(), [&](auto loops) {
+      const host_tensor<T> packed = depthwise ? host_tensor<T>{} : c.pack(loops, w, bias, memory);
+      const std::size_t rows =
+          rows_per_block(s, depthwise ? d.rows_per_band(loops) : c.rows_per_band());
+      const std::size_t bands = (s.oh + rows - 1) / rows;
+      const std::size_t scratch_size = depthwise ? d.scratch_size(loops, rows) : c.band_size(rows);
+      const host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
+      team_->run(s.n * bands, [&](std::size_t task, std::size_t thread) {
+        const std::size_t first = task % bands * rows;
+        const std::size_t count = std::min(rows, s.oh - first);
+        const T* const image = x + task / bands * s.h * s.w * s.c;
+        T* const mine = scratch.data() + thread * scratch_size;
+        T* const target = y + (task / bands * s.oh + first) * s.ow * s.o;
+        const row_band band = c.image().band(first, count);
+        if (depthwise) {
+          d.forward(loops, image, band, w, bias, target, range, mine);
+        } else {
+          c.forward(loops, c.image().read(image, band, mine), band, packed.data(), target, range);
+        }
+        last.apply(loops, target, s.ow * s.o, count, 0, s.ow * s.o);
+      });
+    });
+  }
+
+  void input_gradient(const T* dy, const T* w, T* dx, const window_sizes& s,
+                      const memory_pool& memory) const {
+    if (pointwise::applies(s)) {
+      pointwise(*team_, s).multiply(memory, dy, {w, s.o, true}, dx, {});
+      return;
+    }
+    const std::size_t taps = s.window.height * s.window.width;
+    // The convolution with the reversed window also multiplies weights by the zeros around an
+    // image. For weights that are not finite, these products would not be zero.
+    if (depthwise_convolution<T>::applies(s) && depthwise_convolution<T>::turns_round(s.window) &&
+        all_finite(*team_, w, taps * s.c)) {
+      const host_tensor<T> turned(memory, s.weights());
+      for (std::size_t tap = 0; tap < taps; ++tap) {
+        std::copy_n(w + tap * s.c, s.c, turned.data() + (taps - 1 - tap) * s.c);
+      }
+      conv2d(dy, turned.data(), nullptr, identity_map, dx,
+             depthwise_convolution<T>::turned_round(s), memory);
+      return;
+    }
+    const patch_convolution<T> c(s, memory);
+    const sparse_convolution<T> sparse(c);
+    const bool depthwise = depthwise_convolution<T>::applies(s);
+    const bool listed = !depthwise && few_nonzeros(c, dy) && all_finite(*team_, w, c.depth() * s.o);
+    with_isa(listed ? sparse.fitting(team_->level()) : team_->level(), [&](auto loops) {
+      host_tensor<T> weights;
+      if (listed) {
+        weights = host_tensor<T>(memory, {s.o, c.depth()});
+        loops.transpose_matrix(w, s.o, weights.data(), c.depth(), c.depth(), s.o);
+      } else if (!depthwise) {
+        weights = c.pack_transposed(loops, w, memory);
+      }
+      const std::size_t rows = c.rows_per_band();
+      const host_tensor<T> scratch(memory, {team_->threads(), c.band_size(rows)});
+      const typename sparse_convolution<T>::scratch list_memory(s, listed ? rows : 0,
+                                                                team_->threads(), memory);
+      team_->run(s.n, [&](std::size_t image, std::size_t thread) {
+        T* const padded = scratch.data() + thread * c.band_size(rows);
+        T* const target = dx + image * s.h * s.w * s.c;
+        std::size_t covered = 0;
+        for (std::size_t first = 0; first < s.oh; first += rows) {
+          const row_band band = c.image().band(first, std::min(rows, s.oh - first));
+          const T* source = dy + (image * s.oh + first) * s.ow * s.o;
+          std::fill_n(padded, c.band_size(band.rows), T{0});
+          if (depthwise) {
+            depthwise_convolution<T>(c).add_input_gradient(loops, source, band, w, padded);
+          } else if (listed) {
+            const gradient_lists<T> lists = list_memory.of_thread(thread);
+            sparse.list(loops, source, band, lists);
+            sparse.add_input_gradient(loops, lists, band, weights.data(), padded);
+          } else {
+            c.add_input_gradient(loops, source, band, weights, padded);
+          }
+          covered = c.image().add(loops, padded, band, covered, target);
+        }
+        c.image().clear(target, covered, s.h);
+      });
+    });
+  }
+
+  void kernel_gradient(const T* x, const T* dy, T* dw, const window_sizes& s,
+                       const memory_pool& memory) const {
+    if (pointwise::applies(s)) {
+      pointwise(*team_, s).kernel_gradient(memory, x, dy, dw);
+      return;
+    }
+    const patch_convolution<T> c(s, memory);
+    const sparse_convolution<T> sparse(c);
+    const bool depthwise = depthwise_convolution<T>::applies(s);
+    const bool listed =
+        !depthwise && few_nonzeros(c, dy) && all_finite(*team_, x, s.input().size());
+    const isa level = listed ? sparse.fitting(team_->level()) : team_->level();
+    const std::size_t size = c.depth() * s.o;
+    const std::size_t rows = c.rows_per_band();
+    const std::size_t extra = with_isa(level, [&](auto loops) {
+      return c.template kernel_gradient_scratch<decltype(loops)>(rows);
+    });
+    const std::size_t scratch_size = c.band_size(rows) + extra;
+    const host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
+    const typename sparse_convolution<T>::scratch list_memory(s, listed ? rows : 0,
+                                                              team_->threads(), memory);
+    const host_tensor<T> transposed(memory, {listed ? size : 0});
+    sum_over_lanes(
+        *team_, level, memory, s.n, size, listed ? transposed.data() : dw,
+        [&](std::size_t images) {
+          const std::size_t parts = images * c.kernel_gradient_parts(s.oh, rows);
+          const std::size_t whole =
+              images * depthwise_convolution<T>::additions_of({s.oh, s.ow, 0, 0});
+          return depthwise ? whole + parts : parts;
+        },
+        [&](auto loops, std::size_t image, std::size_t images, auto& sums, std::size_t thread) {
+          T* const padded = scratch.data() + thread * scratch_size;
+          for (; images > 0; ++image, --images) {
+            for (std::size_t first = 0; first < s.oh; first += rows) {
+              const row_band band = c.image().band(first, std::min(rows, s.oh - first));
+              const T* source = c.image().read(x + image * s.h * s.w * s.c, band, padded);
+              const T* gradient = dy + (image * s.oh + first) * s.ow * s.o;
+              if (depthwise) {
+                depthwise_convolution<T>(c).add_kernel_gradient(loops, source, band, gradient,
+                                                                sums);
+              } else if (listed) {
+                const gradient_lists<T> lists = list_memory.of_thread(thread);
+                sparse.list(loops, gradient, band, lists);
+                sparse.add_kernel_gradient(loops, source, lists, sums.data());
+                sums.added(c.image().grid(band).parts());
+              } else {
+                c.add_kernel_gradient(loops, source, band, gradient, sums,
+                                      padded + c.band_size(rows));
+              }
+            }
+          }
+        });
+    if (listed) {
+      with_isa(team_->level(), [&](auto loops) {
+        loops.transpose_matrix(transposed.data(), c.depth(), dw, s.o, s.o, c.depth());
+      });
+    }
+  }
+
+ private:
+  // With fewer images, rows are distributed over the threads as well.
+  static constexpr std::size_t few_images = 8;
+
+  static std::size_t rows_per_block(const window_sizes& s, std::size_t max_rows) {
+    return s.n >= few_images ? max_rows : std::min(max_rows, (s.oh + 3) / 4);
+  }
+
+  [[nodiscard]] bool few_nonzeros(const patch_convolution<T>& c, const T* dy) const {
+    return sparse_convolution<T>::possible(c) &&
+           density(team_->level(), dy, c.sizes().output().size()) <
+               sparse_convolution<T>::worthwhile_density;
+  }
+
+  const workers* team_;
+};
+
+}  // namespace glia::cpu_loops

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "glia/backends/cpu/products/dense_product.hpp"
+#include "glia/backends/cpu/products/epilogue.hpp"
+#include "glia/backends/cpu/products/gemm.hpp"
+#include "glia/backends/cpu/products/packing.hpp"
+#include "glia/backends/cpu/threads/gradient_lanes.hpp"
+#include "glia/backends/cpu/threads/single_threaded_blas.hpp"
+#include "glia/backends/cpu/threads/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/window.hpp"
+
+namespace glia::cpu_loops {
+
+/// Computes a convolution with a 1 x 1 window, without stride and padding. It is a matrix product
+/// whose rows are the pixels of all images. BLAS computes it if BLAS has kernels for the
+/// instruction set.
+template <class T>
+class pointwise_convolution {
+ public:
+  using tensor = tensor_view<T>;
+
+  [[nodiscard]] static bool applies(const window_sizes& s) {
+    return s.window == window2d{.height = 1, .width = 1} && s.groups == 1;
+  }
+
+  pointwise_convolution(const workers& team, const window_sizes& s)
+      : team_(&team), pixels_(s.n * s.h * s.w), inputs_(s.c), outputs_(s.o) {}
+
+  /// Computes y = last(x w). With w transposed, it computes the gradient of the input from the
+  /// gradient of the output.
+  void multiply(const memory_pool& memory, const T* x, const matrix<T>& w, T* y,
+                const epilogue<T>& last) const {
+    const single_threaded_blas one_thread_each;
+    const std::size_t inputs = w.transposed ? outputs_ : inputs_;
+    const std::size_t outputs = w.transposed ? inputs_ : outputs_;
+    const std::size_t block = pixels_per_block();
+    with_isa(team_->level(), [&](auto loops) {
+      using dense = dense_product<T, decltype(loops)>;
+      const bool by_blas = team_->blas_fits();
+      const host_tensor<T> packed = by_blas || pixels_ <= block
+                                        ? host_tensor<T>{}
+                                        : packed_matrix(loops, *team_, memory, w, inputs, outputs);
+      team_->run((pixels_ + block - 1) / block, [&](std::size_t task, std::size_t) {
+        const std::size_t first = task * block;
+        const matmul_sizes sizes{std::min(block, pixels_ - first), outputs, inputs};
+        const matrix<T> source{x + first * inputs, inputs};
+        T* const target = y + first * outputs;
+        if (by_blas) {
+          gemm<T>(sizes.m, sizes.n, sizes.k, source, w, T{0}, target, outputs);
+        } else {
+          dense::multiply_here(loops, source, w, target, outputs, sizes, packed.data());
+        }
+        last.apply(loops, target, outputs, sizes.m, 0, outputs);
+      });
+    });
+  }
+
+  /// Computes dw (inputs, outputs), the sum over all pixels of the products of x and dy.
+  void kernel_gradient(const memory_pool& memory, const T* x, const T* dy, T* dw) const {
+    const std::size_t scratch_size = with_isa(team_->level(), [&](auto loops) {
+      return team_->blas_fits() ? 0 : dense_product<T, decltype(loops)>::room_for(outputs_);
+    });
+    const host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
+    // Multiplies a range of pixels for a range of inputs.
+    const auto multiply = [&](auto loops, std::size_t pixel, std::size_t pixels, std::size_t first,
+                              std::size_t inputs, T* sum, bool add, std::size_t thread) {
+      const matrix<T> left{x + pixel * inputs_ + first, inputs_, true};
+      const matrix<T> right{dy + pixel * outputs_, outputs_};
+      const matmul_sizes sizes{inputs, outputs_, pixels};
+      T* const target = sum + first * outputs_;
+      if (team_->blas_fits()) {
+        gemm<T>(sizes.m, sizes.n, sizes.k, left, right, add ? T{1} : T{0}, target, outputs_);
+      } else {
+        dense_product<T, decltype(loops)>::multiply_deep_here(
+            loops, left, right, target, outputs_, sizes, scratch.data() + thread * scratch_size,
+            add);
+      }
+    };
+    // For fewer pixels, adding the sums takes longer than computing them.
+    constexpr std::size_t worth_lanes = 2048, inputs_per_block = 128;
+    const single_threaded_blas one_thread_each;
+    if (pixels_ < worth_lanes) {
+      team_->for_blocks_by_thread(
+          inputs_, inputs_per_block,
+          [&](auto loops, std::size_t first, std::size_t count, std::size_t thread) {
+            multiply(loops, 0, pixels_, first, count, dw, false, thread);
+          });
+    } else {
+      sum_over_lanes(
+          *team_, team_->level(), memory, pixels_, inputs_ * outputs_, dw,
+          [](std::size_t pixels) { return (pixels + blas_chain - 1) / blas_chain; },
+          [&](auto loops, std::size_t pixel, std::size_t pixels, auto& sums, std::size_t thread) {
+            for (std::size_t first = 0; first < pixels; first += blas_chain) {
+              multiply(loops, pixel + first, std::min(blas_chain, pixels - first), 0, inputs_,
+                       sums.data(), true, thread);
+              sums.added(1);
+            }
+          });
+    }
+  }
+
+ private:
+  /// Returns the number of pixels in a block. A block packs the weights, so it must not be small.
+  /// However, even a few pixels must be distributed over several threads.
+  [[nodiscard]] std::size_t pixels_per_block() const {
+    constexpr std::size_t min_pixels = 96, max_pixels = 512, few_blocks = 8, alignment = 8;
+    const std::size_t blocks =
+        std::max({(pixels_ + max_pixels - 1) / max_pixels,
+                  std::min(pixels_ / min_pixels, few_blocks), std::size_t{1}});
+    const std::size_t block = (pixels_ + blocks - 1) / blocks;
+    return (block + alignment - 1) / alignment * alignment;
+  }
+
+  const workers* team_;
+  std::size_t pixels_, inputs_, outputs_;
+};
+
+}  // namespace glia::cpu_loops

@@ -1,0 +1,223 @@
+// Members of vector_loops (see vector_loops.inl): convolution as products of
+// patches with panels of weights. patch_grid.hpp explains the terms.
+
+// Returns each element limited to low ... high. NaN stays NaN.
+template <class T>
+static typename simd_of<T>::vector clamped(const typename simd_of<T>::vector& v,
+                                           const clamp_range<T>& range) {
+  using vector = typename simd_of<T>::vector;
+  const vector lowest = range.low - vector{};
+  const vector highest = range.high - vector{};
+  const vector raised = v < lowest ? lowest : v;
+  return highest < raised ? highest : raised;
+}
+
+// Computes out[p][j] = bias[j] + sum over k of patch[p][k] * panel[k][j] for all patches and all
+// outputs of `products`, whose runs tell where element k of a patch is. `ending` is store_sums,
+// add_sums or a clamp_range: the result is stored, added to out[p][j] without bias[j], or stored
+// clamped. A panel is a row of biases and then `depth` rows, each with panel_width elements. The
+// outputs of consecutive panels are out_step apart.
+template <std::size_t Patches = tile_patches, class T, class Ending>
+static void multiply_patches(const patch_products<T>& products, const T* const* patch,
+                             std::size_t patches, T* const* out, const Ending& ending) {
+  // This function processes nearly full tiles. Smaller tiles are processed in pieces of at most
+  // seven patches, so that fewer of these functions have to be compiled. Seven is half of an image
+  // row of 14.
+  constexpr bool nearly_full = Patches + 2 > tile_patches;
+  if constexpr (Patches == tile_patches) {
+    if (products.depth > blas_chain) {
+      return multiply_deep_patches(products, patch, patches, out, ending);
+    }
+  }
+  const std::size_t panel_rows =
+      1 + (products.panel_depth == 0 ? products.depth : products.panel_depth);
+  for (; patches >= Patches; patches -= Patches, patch += Patches, out += Patches) {
+    const T* panel = products.panels;
+    std::size_t position = 0;
+    for (std::size_t left = products.outputs; left > 0;) {
+      const std::size_t outputs = left < panel_width<T> ? left : panel_width<T>;
+      if (nearly_full && outputs <= simd_of<T>::count) {
+        // The second half of a panel may be only padding.
+        multiply_panel<Patches, nearly_full ? 1 : 2>(products, patch, panel, out, position, outputs,
+                                                     ending);
+      } else {
+        multiply_panel<Patches, 2>(products, patch, panel, out, position, outputs, ending);
+      }
+      panel += panel_rows * panel_width<T>;
+      position += products.out_step;
+      left -= outputs;
+    }
+  }
+  if constexpr (Patches > 1) {
+    if (patches > 0) {
+      constexpr std::size_t piece = Patches > 7 ? 7 : (Patches + 1) / 2;
+      constexpr std::size_t fewer = nearly_full ? Patches - 1 : piece;
+      multiply_patches<fewer>(products, patch, patches, out, ending);
+    }
+  }
+}
+
+// Computes the same as multiply_patches for long sums, in parts. A part is whole runs or, if runs
+// are long, a piece of one run. A separate function lets the usual loops keep their registers.
+template <class T, class Ending>
+[[gnu::noinline]] static void multiply_deep_patches(const patch_products<T>& products,
+                                                    const T* const* patch, std::size_t patches,
+                                                    T* const* out, const Ending& ending) {
+  const std::size_t runs = products.run_length < blas_chain ? blas_chain / products.run_length : 1;
+  patch_products<T> part = products;
+  part.panel_depth = products.depth;
+  std::uint32_t begin = 0;
+  for (std::size_t first = 0; first < products.depth; first += part.depth) {
+    const std::size_t run = first / products.run_length;
+    const std::size_t within = first - run * products.run_length;
+    const std::size_t rest = products.run_length < blas_chain ? runs * products.run_length
+                                                              : products.run_length - within;
+    part.depth = products.depth - first < rest ? products.depth - first : rest;
+    part.depth = part.depth < blas_chain ? part.depth : blas_chain;
+    part.panels = products.panels + first * panel_width<T>;
+    part.run = products.run + run;
+    if (within > 0) {
+      begin = products.run[run] + static_cast<std::uint32_t>(within);
+      part.run = &begin;
+    }
+    if (first > 0 || std::is_same_v<Ending, add_sums>) {
+      multiply_patches(part, patch, patches, out, add_sums{});
+    } else {
+      multiply_patches(part, patch, patches, out, store_sums{});
+    }
+  }
+  if constexpr (std::is_same_v<Ending, clamp_range<T>>) {
+    for (std::size_t p = 0; p < patches; ++p) {
+      for (std::size_t o = 0; o < products.outputs; ++o) {
+        T& y = out[p][o / panel_width<T> * products.out_step + o % panel_width<T>];
+        y = y < ending.low ? ending.low : y;
+        y = ending.high < y ? ending.high : y;
+      }
+    }
+  }
+}
+
+// Computes the same as multiply_patches for one panel, or for the first register of its outputs.
+// The outputs begin at out[p] + position.
+template <std::size_t Patches, std::size_t Registers, class T, class Ending>
+static void multiply_panel(const patch_products<T>& products, const T* const* patch, const T* panel,
+                           T* const* out, std::size_t position, std::size_t outputs,
+                           const Ending& ending) {
+  using simd = simd_of<T>;
+  using vector = typename simd::vector;
+  constexpr std::size_t width = panel_width<T>;
+  constexpr std::size_t per_register = simd::count;
+  const T* source[Patches];
+  vector sum[Patches][Registers];
+#pragma GCC unroll 12
+  for (std::size_t p = 0; p < Patches; ++p) {
+    source[p] = patch[p];
+#pragma GCC unroll 2
+    for (std::size_t r = 0; r < Registers; ++r) {
+      sum[p][r] =
+          std::is_same_v<Ending, add_sums> ? vector{} : simd::load(panel + r * per_register);
+    }
+  }
+  panel += width;
+  const std::uint32_t* run = products.run;
+  for (std::size_t left = products.depth; left > 0; ++run) {
+    const std::size_t length = left < products.run_length ? left : products.run_length;
+    left -= length;
+#pragma GCC unroll 2
+    for (std::size_t k = *run, end = k + length; k < end; ++k, panel += width) {
+      vector weight[Registers];
+#pragma GCC unroll 2
+      for (std::size_t r = 0; r < Registers; ++r) {
+        weight[r] = simd::load(panel + r * per_register);
+      }
+#pragma GCC unroll 12
+      for (std::size_t p = 0; p < Patches; ++p) {
+        const vector x = source[p][k] - vector{};
+#pragma GCC unroll 2
+        for (std::size_t r = 0; r < Registers; ++r) {
+          sum[p][r] += x * weight[r];
+        }
+      }
+    }
+  }
+#pragma GCC unroll 12
+  for (std::size_t p = 0; p < Patches; ++p) {
+    T* const target = out[p] + position;
+    if constexpr (std::is_same_v<Ending, clamp_range<T>>) {
+#pragma GCC unroll 2
+      for (std::size_t r = 0; r < Registers; ++r) {
+        sum[p][r] = clamped<T>(sum[p][r], ending);
+      }
+    }
+    if (outputs == Registers * per_register) {
+#pragma GCC unroll 2
+      for (std::size_t r = 0; r < Registers; ++r) {
+        if constexpr (std::is_same_v<Ending, add_sums>) {
+          sum[p][r] += simd::load(target + r * per_register);
+        }
+        simd::store(sum[p][r], target + r * per_register);
+      }
+    } else {
+      T some[Registers * per_register];
+#pragma GCC unroll 2
+      for (std::size_t r = 0; r < Registers; ++r) {
+        simd::store(sum[p][r], some + r * per_register);
+      }
+      for (std::size_t j = 0; j < outputs; ++j) {
+        target[j] = std::is_same_v<Ending, add_sums> ? target[j] + some[j] : some[j];
+      }
+    }
+  }
+}
+
+// Computes dw[d][j] += sum over a grid's patches of patch[offset[d]] * dy[patch][j] for 1 <= depths
+// <= Depths and j < outputs. Each row of dy has panel_width readable elements.
+template <class T, std::size_t Depths = tile_patches>
+static void multiply_transposed_patches(const T* x, const patch_grid& grid,
+                                        const std::uint32_t* offset, std::size_t depths,
+                                        const T* dy, std::size_t dy_step, T* dw,
+                                        std::size_t dw_step, std::size_t outputs) {
+  if constexpr (Depths > 1) {
+    if (depths < Depths) {
+      return multiply_transposed_patches<T, Depths - 1>(x, grid, offset, depths, dy, dy_step, dw,
+                                                        dw_step, outputs);
+    }
+  }
+  using simd = simd_of<T>;
+  using vector = typename simd::vector;
+  constexpr std::size_t width = panel_width<T>;
+  const T* source[Depths];
+  vector sum[Depths][2];
+#pragma GCC unroll 12
+  for (std::size_t d = 0; d < Depths; ++d) {
+    sum[d][0] = vector{};
+    sum[d][1] = vector{};
+  }
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+#pragma GCC unroll 12
+    for (std::size_t d = 0; d < Depths; ++d) {
+      source[d] = x + row * grid.row_step + offset[d];
+    }
+    std::size_t position = 0;
+    for (std::size_t column = 0; column < grid.columns; ++column) {
+      const vector gradient[2] = {simd::load(dy), simd::load(dy + simd::count)};
+#pragma GCC unroll 12
+      for (std::size_t d = 0; d < Depths; ++d) {
+        const vector value = source[d][position] - vector{};
+        sum[d][0] += value * gradient[0];
+        sum[d][1] += value * gradient[1];
+      }
+      dy += dy_step;
+      position += grid.column_step;
+    }
+  }
+#pragma GCC unroll 12
+  for (std::size_t d = 0; d < Depths; ++d) {
+    T some[width];
+    simd::store(sum[d][0], some);
+    simd::store(sum[d][1], some + simd::count);
+    for (std::size_t j = 0; j < outputs; ++j) {
+      dw[d * dw_step + j] += some[j];
+    }
+  }
+}

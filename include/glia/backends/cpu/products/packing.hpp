@@ -1,0 +1,107 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "glia/backends/cpu/isa/with_isa.hpp"
+#include "glia/backends/cpu/products/gemm.hpp"
+#include "glia/backends/cpu/threads/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/packing.hpp"
+
+namespace glia::cpu_loops {
+
+/// Packs `count` columns of weights (depth, outputs) and their bias into one panel. A panel has a
+/// row of biases and then `depth` rows of weights. Each row has `width` elements; the elements
+/// after the first `count` are 0. Without a bias, the first row is 0. `step` is the distance
+/// between rows of w.
+template <class T>
+void pack_panel(const T* w, std::size_t step, const T* bias, std::size_t count, std::size_t depth,
+                std::size_t width, T* target) {
+  if (count < width || bias == nullptr) {
+    std::fill_n(target, (count < width ? 1 + depth : 1) * width, T{0});
+  }
+  if (bias != nullptr) {
+    std::copy_n(bias, count, target);
+  }
+  for (std::size_t k = 0; k < depth; ++k) {
+    std::copy_n(w + k * step, count, target + (1 + k) * width);
+  }
+}
+
+/// Packs weights (depth, outputs), whose rows are `step` apart, and a bias into consecutive panels.
+/// A panel is two registers wide.
+template <class T, class Loops>
+void pack_panels(const Loops&, const T* w, std::size_t step, const T* bias, std::size_t depth,
+                 std::size_t outputs, T* target) {
+  constexpr std::size_t width = Loops::template panel_width<T>;
+  static_assert(kernels::pack_panels::outputs_at_a_time % width == 0);
+  for (std::size_t first = 0; first < outputs; first += width, target += (1 + depth) * width) {
+    pack_panel(w + first, step, bias == nullptr ? nullptr : bias + first,
+               std::min(width, outputs - first), depth, width, target);
+  }
+}
+
+/// Packs a matrix (depth, outputs), transposed or not, into panels without biases, on all threads.
+/// The copy pays off for products in which several blocks of rows read each panel.
+template <class T, class Loops>
+[[nodiscard]] host_tensor<T> packed_matrix(const Loops& loops, const workers& team,
+                                           const memory_pool& memory, const matrix<T>& b,
+                                           std::size_t depth, std::size_t outputs) {
+  constexpr std::size_t width = Loops::template panel_width<T>;
+  const std::size_t panels = (outputs + width - 1) / width;
+  host_tensor<T> packed(memory, {panels, 1 + depth, width});
+  team.run(panels, [&](std::size_t panel, std::size_t) {
+    const std::size_t first = panel * width;
+    const std::size_t count = std::min(width, outputs - first);
+    T* const target = packed.data() + first * (1 + depth);
+    if (!b.transposed) {
+      pack_panel(b.data + first, b.row_step, static_cast<const T*>(nullptr), count, depth, width,
+                 target);
+      return;
+    }
+    std::fill_n(target, (count < width ? 1 + depth : 1) * width, T{0});
+    loops.transpose_matrix(b.data + first * b.row_step, b.row_step, target + width, width, count,
+                           depth);
+  });
+  return packed;
+}
+
+/// Packs a kernel w (2, 2, inputs, outputs) as nine consecutive matrices for Winograd's products.
+/// Each matrix is cut into panels as in `pack_panels`.
+template <class T, class Loops>
+void pack_transformed(const Loops& loops, const T* w, std::size_t inputs, std::size_t outputs,
+                      T* target) {
+  constexpr std::size_t width = Loops::template panel_width<T>;
+  const std::size_t columns = (outputs + width - 1) / width * width;
+  loops.pack_transformed_kernel(w, inputs, outputs, target, (1 + inputs) * columns);
+}
+
+/// Packs weights once for all later calls of the other kernel families.
+template <class T>
+class packing {
+ public:
+  using tensor = tensor_view<T>;
+
+  explicit packing(const workers& team) : team_(&team) {}
+
+  void compute(const kernels::pack_panels&, const memory_pool&, const tensor& w, const tensor& bias,
+               const tensor& packed) const {
+    with_isa(team_->level(), [&](auto loops) {
+      const std::size_t outputs = w.shape().back();
+      pack_panels(loops, w.data(), outputs, bias.data(), packed.shape()[0] - 1, outputs,
+                  packed.data());
+    });
+  }
+  void compute(const kernels::pack_transformed&, const memory_pool&, const tensor& w,
+               const tensor& packed) const {
+    with_isa(team_->level(), [&](auto loops) {
+      pack_transformed(loops, w.data(), w.shape()[2], w.shape()[3], packed.data());
+    });
+  }
+
+ private:
+  const workers* team_;
+};
+
+}  // namespace glia::cpu_loops

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+
+#include "glia/core/spin_lock.hpp"
+
+// xtensor-blas's CBLAS header lacks these declarations. They are weak because other BLAS libraries
+// do not define the functions.
+extern "C" {
+[[gnu::weak]] void openblas_set_num_threads(int threads);
+[[gnu::weak]] int openblas_get_num_threads();
+}
+
+namespace glia::cpu_loops {
+
+/// Limits OpenBLAS to one thread during the lifetime of the object. The cpu backend calls OpenBLAS
+/// from its own threads, and two thread pools on the same cores slow each other down. The setting
+/// applies to the whole program, so the last object to be destroyed, on any thread, restores it.
+class single_threaded_blas {
+ public:
+  single_threaded_blas() {
+    for (std::size_t holders = shared().holders.load(); holders > 0;) {
+      if (shared().holders.compare_exchange_weak(holders, holders + 1)) {
+        return;
+      }
+    }
+    const std::lock_guard guard(shared().lock);
+    if (shared().holders.load() == 0) {
+      shared().before = openblas_get_num_threads ? openblas_get_num_threads() : 1;
+      set(1);
+    }
+    shared().holders.fetch_add(1);
+  }
+  single_threaded_blas(const single_threaded_blas&) = delete;
+  single_threaded_blas& operator=(const single_threaded_blas&) = delete;
+  ~single_threaded_blas() {
+    for (std::size_t holders = shared().holders.load(); holders > 1;) {
+      if (shared().holders.compare_exchange_weak(holders, holders - 1)) {
+        return;
+      }
+    }
+    const std::lock_guard guard(shared().lock);
+    if (shared().holders.fetch_sub(1) == 1) {
+      set(shared().before);
+    }
+  }
+
+ private:
+  // OpenBLAS has one setting for the whole program, so this state is global as well.
+  struct state {
+    spin_lock lock;
+    std::atomic<std::size_t> holders{0};
+    int before = 1;
+  };
+  static state& shared() noexcept {
+    static state value;
+    return value;
+  }
+
+  static void set(int threads) {
+    if (shared().before != 1) {
+      openblas_set_num_threads(threads);
+    }
+  }
+};
+
+}  // namespace glia::cpu_loops
