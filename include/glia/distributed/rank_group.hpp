@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/training/training_ranks.hpp"
 
 namespace glia {
@@ -66,15 +67,15 @@ class rank_group : public training_ranks {
   /// Throws `rank_error` if a rank has failed.
   virtual void look_for_failures() = 0;
 
-  void require_same_training(std::span<const rank_setting> settings) final;
-  void require_same_tensors(std::span<const named_tensor> tensors) final;
-  [[nodiscard]] training_state state_of_first(const training_state& own) final;
-  [[nodiscard]] callback_result agree(const callback_result& own) final;
-  [[nodiscard]] std::string first_text(const std::string& own) final;
-  [[nodiscard]] bool any(bool own) final;
-  [[nodiscard]] std::vector<float> concatenate(const std::vector<float>& own) final;
-  void add_scores(const batch_scores& own, running_scores& scores) final;
-  void wait_for_all() final;
+  GLIA_INLINE void require_same_training(std::span<const rank_setting> settings) final;
+  GLIA_INLINE void require_same_tensors(std::span<const named_tensor> tensors) final;
+  [[nodiscard]] GLIA_INLINE training_state state_of_first(const training_state& own) final;
+  [[nodiscard]] GLIA_INLINE callback_result agree(const callback_result& own) final;
+  [[nodiscard]] GLIA_INLINE std::string first_text(const std::string& own) final;
+  [[nodiscard]] GLIA_INLINE bool any(bool own) final;
+  [[nodiscard]] GLIA_INLINE std::vector<float> concatenate(const std::vector<float>& own) final;
+  GLIA_INLINE void add_scores(const batch_scores& own, running_scores& scores) final;
+  GLIA_INLINE void wait_for_all() final;
 
   /// Keeps memory alive as long as this object. Used for transfers that a failure has left
   /// unfinished, since they cannot be canceled.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/training/step_program.hpp"
 #include "glia/training/step_runner.hpp"
 
@@ -14,13 +15,13 @@ namespace glia {
 /// Runs training steps in this process alone. Holds the recorded steps.
 class local_step final : public step_runner {
  public:
-  void run(const arguments& step) override;
+  GLIA_INLINE void run(const arguments& step) override;
   void add_scores(const batch& b, running_scores& scores) const override {
     scores.add_results(sums_, b);
   }
   [[nodiscard]] piece_share share() const override { return {}; }
   [[nodiscard]] bool allows_empty_batches() const override { return false; }
-  void add_memory(training_memory& memory) const override;
+  GLIA_INLINE void add_memory(training_memory& memory) const override;
   [[nodiscard]] batch_sum_record last_sum() const override { return {}; }
 
  private:

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/data/batch_loader.hpp"
 #include "glia/data/dataset_view.hpp"
 #include "glia/training/callback.hpp"
@@ -37,15 +38,16 @@ class training_loop final : public training {
 
   [[nodiscard]] double loss() const override { return sums_->loss(); }
   [[nodiscard]] training_state state() const override { return state_.read(job_.net); }
-  void restore(const training_state& saved) const override;
+  GLIA_INLINE void restore(const training_state& saved) const override;
   [[nodiscard]] std::vector<named_tensor> parameters() const override {
     return read_parameters(job_.net);
   }
   void set_parameters(std::span<const named_tensor> values) const override {
     write_parameters(job_.net, values);
   }
-  void scale_learning_rate(double factor) const override;
-  [[nodiscard]] std::string trace_not_finite(const training_state& earlier) const override;
+  GLIA_INLINE void scale_learning_rate(double factor) const override;
+  [[nodiscard]] GLIA_INLINE std::string trace_not_finite(
+      const training_state& earlier) const override;
   [[nodiscard]] training_memory memory() const override {
     training_memory result = state_.memory(job_.net);
     step_.runner().add_memory(result);
