@@ -20,12 +20,12 @@ struct sum_layout {
   /// The position of a tensor in the vector.
   struct segment {
     std::size_t first = 0;  ///< Index of the tensor's first element.
-    shape what;             ///< Shape of the tensor.
+    glia::shape shape;      ///< Shape of the tensor.
     /// Index of the tensor's parameter; empty for sums of the loss and the metrics.
     std::optional<std::size_t> parameter = std::nullopt;
     bool gradient = false;  ///< Whether the tensor is a gradient.
 
-    [[nodiscard]] std::size_t end() const { return first + padded(what.size()); }
+    [[nodiscard]] std::size_t end() const { return first + padded(shape.size()); }
     friend bool operator==(const segment&, const segment&) = default;
   };
   std::vector<segment> segments;
@@ -37,9 +37,9 @@ struct sum_layout {
                                         [](const segment& one) { return one.gradient; });
     return other == segments.end() ? size() : other->first;
   }
-  void add(const shape& what, std::optional<std::size_t> parameter = std::nullopt,
+  void add(const glia::shape& shape, std::optional<std::size_t> parameter = std::nullopt,
            bool gradient = false) {
-    segments.push_back({size(), what, parameter, gradient});
+    segments.push_back({size(), shape, parameter, gradient});
   }
   /// Rounds the size of a segment up to a multiple of 16 elements. Sixteen floats are a cache line.
   [[nodiscard]] static constexpr std::size_t padded(std::size_t count) noexcept {
@@ -162,7 +162,7 @@ class update_program {
     for (const sum_layout::segment& one : layout.segments) {
       if (one.gradient) {
         gradients[*one.parameter] =
-            rec.input(text(parameters[*one.parameter].spec.name, ".gradient"), real_of(one.what));
+            rec.input(text(parameters[*one.parameter].spec.name, ".gradient"), real_of(one.shape));
       }
     }
     parameter_list traced = as_inputs(rec, parameters);

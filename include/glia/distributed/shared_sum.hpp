@@ -77,7 +77,7 @@ class shared_sum_of final : public shared_sum {
     std::vector<tensor> places;
     for (const sum_layout::segment& segment : layout().segments) {
       places.push_back(
-          tensor::over(sum_.memory_for(piece) + segment.first, real_of(segment.what), sizeof(T)));
+          tensor::over(sum_.memory_for(piece) + segment.first, real_of(segment.shape), sizeof(T)));
     }
     return places;
   }
@@ -88,7 +88,7 @@ class shared_sum_of final : public shared_sum {
   void add(const device& source, std::size_t piece, std::size_t index,
            const tensor& values) override {
     const sum_layout::segment& segment = layout().segments[index];
-    source.to_host(values, std::span(sum_.memory_for(piece) + segment.first, segment.what.size()));
+    source.to_host(values, std::span(sum_.memory_for(piece) + segment.first, segment.shape.size()));
     add(piece, index);
   }
   void add_nothing(std::size_t piece) override {
@@ -102,13 +102,13 @@ class shared_sum_of final : public shared_sum {
   [[nodiscard]] tensor copied_to(const device& destination,
                                  const sum_layout::segment& segment) const override {
     return destination.from_host(
-        std::span<const T>(sum_.sum() + segment.first, segment.what.size()), segment.what);
+        std::span<const T>(sum_.sum() + segment.first, segment.shape.size()), segment.shape);
   }
   [[nodiscard]] tensor on(const device& destination,
                           const sum_layout::segment& segment) const override {
     return host_memory_of(destination) == nullptr
                ? copied_to(destination, segment)
-               : tensor::over(sum_.sum() + segment.first, real_of(segment.what), sizeof(T));
+               : tensor::over(sum_.sum() + segment.first, real_of(segment.shape), sizeof(T));
   }
 
  private:
