@@ -245,7 +245,7 @@ class shared_step final : public step_runner {
     const double share = static_cast<double>(b.size) / whole;
     tensor x = device.samples_from_host(std::span<const float>(given.inputs), given.input_shape);
     targets t = targets_of(device, given, net.output_shape());
-    tensor key = detail::random_key(device, step.state.counters(), b.first);
+    tensor key = detail::key_tensor(device, step.state.counters(), b.first);
     const auto count = static_cast<double>(std::max<std::size_t>(count_, 1));
     tensor each = device.run(kernels::full{{}, 1 / count});
     tensor of_whole = device.run(kernels::full{{}, share});

@@ -34,7 +34,7 @@ namespace detail {
   const glia::device& device = job.net.device();
   const counted_targets counted = counted_by(job.loss, b, job.net.output_shape());
   return {device.samples_from_host(std::span<const float>(b.inputs), b.input_shape),
-          targets_of(device, b, job.net.output_shape()), random_key(device, counters, b.first),
+          targets_of(device, b, job.net.output_shape()), key_tensor(device, counters, b.first),
           optimizer_numbers(job, counters),
           counted.all() ? tensor{} : present_rows(device, counted, b, samples)};
 }

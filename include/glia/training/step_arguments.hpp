@@ -12,7 +12,7 @@
 namespace glia::detail {
 
 /// The key of the random numbers of a step. `first` is the index of the first sample in the batch.
-[[nodiscard]] inline tensor random_key(const device& destination, const training_state& counters,
+[[nodiscard]] inline tensor key_tensor(const device& destination, const training_state& counters,
                                        std::size_t first) {
   const auto words = step_key{.seed = counters.seed,
                               .step = static_cast<std::uint32_t>(counters.step),
