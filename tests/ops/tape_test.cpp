@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "forwarding_backend.hpp"
 #include "helpers.hpp"
 
 using test::message_of;
@@ -97,4 +98,34 @@ TEST_CASE("an operand that is no tensor is refused by its name") {
   const glia::targets of_classes;
   CHECK(test::contains(message_of<glia::value_error>([&] { (void)(x - of_classes.values); }),
                        "an operand of + - * / is an empty tensor; the targets"));
+}
+
+namespace {
+
+/// Returns the operand of each square.
+class returning_backend final : public test::forwarding_backend {
+ public:
+  using forwarding_backend::forwarding_backend;
+  void run(const glia::kernel_call& call) const override {
+    if (call.as<kernels::unary>() != nullptr) {
+      call.results[0] = std::move(call.operands[0]);
+    } else {
+      forwarding_backend::run(call);
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a result that is an operand stays valid when its tape is gone") {
+  const glia::cpu<float> host;
+  const glia::device device(std::make_shared<const returning_backend>(host));
+  glia::tensor result;
+  {
+    glia::tape tape(device);
+    const auto x = tape.leaf(tensor_of(host, {2}, {3, 4}));
+    result = glia::ops::square(x + x).value();
+  }
+  const auto other = tensor_of(host, {2}, {0, 0});  // would take memory that nobody counts
+  CHECK(values_of(host, result) == std::vector<float>{6, 8});
 }

@@ -30,7 +30,7 @@ namespace detail {
                                                                    const variable& gamma,
                                                                    const variable& beta,
                                                                    double epsilon) {
-  constexpr normalization kind = normalization::batch;
+  constexpr glia::normalization kind = glia::normalization::batch;
   const glia::device& device = x.device();
   const std::size_t channels = x.shape().back();
   const std::size_t rows = x.shape().size() / channels;

@@ -16,10 +16,10 @@ GLIA_INLINE std::vector<value_id> differentiate(graph& calls, value_id result,
                                                 std::span<const value_id> wanted) {
   const recorder extended(calls);
   graph& copy = *extended.recording();
-  tape on(extended);
+  tape recording(extended);
   std::vector<gradient_slot> slots(calls.value_count());
   for (const value_id id : wanted) {
-    slots[id] = on.leaf(extended.value(id)).slot();
+    slots[id] = recording.leaf(extended.value(id)).slot();
   }
   const auto handles_of = [&](const std::vector<value_id>& ids) {
     std::vector<tensor> handles(ids.size());
@@ -35,16 +35,16 @@ GLIA_INLINE std::vector<value_id> differentiate(graph& calls, value_id result,
     }
     std::vector<tensor> operands = handles_of(node.operands);
     copy.set_place(node.place);
-    const gradient_slot slot = on.note(node.kernel.type(), node.kernel.value(), operands,
-                                       operand_slots, handles_of(node.results));
+    const gradient_slot slot = recording.note(node.kernel.type(), node.kernel.value(), operands,
+                                              operand_slots, handles_of(node.results));
     if (slot) {
       slots[node.results[0]] = slot;
     }
   }
-  on.backward({on, extended.value(result), slots[result]});
+  recording.backward({recording, extended.value(result), slots[result]});
   std::vector<value_id> gradients;
   for (const value_id id : wanted) {
-    const tensor& gradient = on.gradient(slots[id]);
+    const tensor& gradient = recording.gradient(slots[id]);
     gradients.push_back(gradient ? gradient.number() : no_value);
   }
   calls = std::move(copy);

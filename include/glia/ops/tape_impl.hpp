@@ -39,26 +39,27 @@ class tape::kernel_adjoint {
     const std::size_t kernel_at = (end + type.alignment - 1) / type.alignment * type.alignment;
     const std::size_t alignment = std::max(type.alignment, alignof(kernel_adjoint));
     auto* const block = static_cast<std::byte*>(memory.allocate(kernel_at + type.bytes, alignment));
-    auto* const made = new (block) kernel_adjoint(type);
-    made->tensors_ = reinterpret_cast<tensor*>(block + tensors_at);
-    made->slots_ = reinterpret_cast<gradient_slot*>(block + slots_at);
-    made->kernel_ = block + kernel_at;
-    type.copy_to(kernel, made->kernel_);
-    std::uninitialized_default_construct_n(made->tensors_, tensor_count);
-    return made;
+    auto* const adjoint = new (block) kernel_adjoint(type);
+    adjoint->tensors_ = reinterpret_cast<tensor*>(block + tensors_at);
+    adjoint->slots_ = reinterpret_cast<gradient_slot*>(block + slots_at);
+    adjoint->kernel_ = block + kernel_at;
+    type.copy_to(kernel, adjoint->kernel_);
+    std::uninitialized_default_construct_n(adjoint->tensors_, tensor_count);
+    return adjoint;
   }
   static void destroy(void* self) {
-    auto* const own = static_cast<kernel_adjoint*>(self);
-    std::destroy_n(own->tensors_, own->type_->operands + own->type_->results);
-    own->type_->destroy(own->kernel_);
+    auto* const adjoint = static_cast<kernel_adjoint*>(self);
+    std::destroy_n(adjoint->tensors_, adjoint->type_->operands + adjoint->type_->results);
+    adjoint->type_->destroy(adjoint->kernel_);
   }
+
   /// Keeps the operands that the derivative reads, and the shapes of all. The call runs with
   /// uncounted handles of the operands that are kept.
   void keep_operands(std::span<tensor> operands, std::span<const gradient_slot> slots) {
     const unsigned saved = type_->derivative->saved(kernel_).operands;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       slots_[i] = slots[i];
-      wanted_ |= static_cast<unsigned>(static_cast<bool>(slots[i])) << i;
+      wanted_operands_ |= static_cast<unsigned>(static_cast<bool>(slots[i])) << i;
       if ((saved >> i & 1U) == 0) {
         tensors_[i] = operands[i].without_elements();
       } else if (type_->relabels != nullptr) {
@@ -66,6 +67,16 @@ class tape::kernel_adjoint {
       } else {
         tensors_[i] = std::move(operands[i]);
         operands[i] = tensors_[i].borrowed();
+      }
+    }
+  }
+  /// Counts the handles of results that are operands, which a backend may move out of a call.
+  void count_moved_operands(std::span<tensor> results) const {
+    for (tensor& result : results) {
+      for (std::size_t i = 0; i < type_->operands; ++i) {
+        if (result && result.shares_memory(tensors_[i])) {
+          result = std::move(result).counted();
+        }
       }
     }
   }
@@ -78,32 +89,33 @@ class tape::kernel_adjoint {
     }
   }
 
-  static void run(void* self, gradients& to, tensor dy) {
-    auto* const own = static_cast<kernel_adjoint*>(self);
-    call c(*own, to, std::move(dy));
-    own->type_->derivative->add_gradients(own->kernel_, c);
+  static void run(void* self, gradients& sums, tensor dy) {
+    auto* const adjoint = static_cast<kernel_adjoint*>(self);
+    call derivative(*adjoint, sums, std::move(dy));
+    adjoint->type_->derivative->add_gradients(adjoint->kernel_, derivative);
   }
 
  private:
   class call final : public gradient_call {
    public:
-    call(const kernel_adjoint& of, gradients& to, tensor dy)
-        : gradient_call(std::move(dy), of.tensors_, of.tensors_ + of.type_->operands, of.wanted_),
-          slots_(of.slots_),
-          to_(&to) {}
+    call(const kernel_adjoint& adjoint, gradients& sums, tensor dy)
+        : gradient_call(std::move(dy), adjoint.tensors_, adjoint.tensors_ + adjoint.type_->operands,
+                        adjoint.wanted_operands_),
+          slots_(adjoint.slots_),
+          sums_(&sums) {}
 
     void add(std::size_t operand, tensor&& gradient) override {
-      to_->add(slots_[operand], std::move(gradient));
+      sums_->add(slots_[operand], std::move(gradient));
     }
 
    private:
     void run_kernel(const kernel_type& type, const void* kernel, std::span<tensor> operands,
                     std::span<tensor> results) const override {
-      to_->device().implementation().run({type, kernel, operands, results});
+      sums_->device().implementation().run({type, kernel, operands, results});
     }
 
     const gradient_slot* slots_;
-    gradients* to_;
+    gradients* sums_;
   };
 
   explicit kernel_adjoint(const kernel_type& type) : type_(&type) {}
@@ -112,7 +124,7 @@ class tape::kernel_adjoint {
   tensor* tensors_ = nullptr;
   gradient_slot* slots_ = nullptr;
   void* kernel_ = nullptr;
-  unsigned wanted_ = 0;
+  unsigned wanted_operands_ = 0;
 };
 
 GLIA_INLINE void tape::destroyer::operator()(kernel_adjoint* unused) const {
@@ -147,7 +159,11 @@ GLIA_INLINE gradient_slot tape::call(const kernel_type& type, const void* kernel
                                      std::span<tensor> results) {
   adjoint_ptr adjoint = adjoint_for(type, kernel, operands, slots);
   device().implementation().run({type, kernel, operands, results});
-  return adjoint ? add_adjoint(std::move(adjoint), results) : gradient_slot{};
+  if (!adjoint) {
+    return {};
+  }
+  adjoint->count_moved_operands(results);
+  return add_adjoint(std::move(adjoint), results);
 }
 
 GLIA_INLINE gradient_slot tape::note(const kernel_type& type, const void* kernel,
