@@ -38,7 +38,7 @@ void with_numbers(const tensor* const* operands, const tensor* const* results,
     compute([&](std::size_t i) { return reinterpret_cast<const T*>(operands[i]->bytes()); },
             [&](std::size_t i) { return reinterpret_cast<T*>(results[i]->bytes()); });
   };
-  operands[0]->real_bytes() == sizeof(float) ? as(float()) : as(double());
+  operands[0]->real_bytes() == sizeof(float) ? as(0.0F) : as(0.0);
 }
 
 inline void require_vector(std::string_view name, const tensor_spec& x) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -22,8 +23,8 @@ class any_optimizer {
   /// The values of a step; the first `numbers_per_step` elements are used.
   using step_numbers = std::array<double, 8>;
 
-  template <optimizer O>
-  explicit any_optimizer(O rule)
+  template <class O>
+  requires(!std::same_as<O, any_optimizer> && optimizer<O>) explicit any_optimizer(O rule)
       : state_count(rule.state_count()),
         initial_state(rule.initial_state()),
         numbers_per_step(glia::numbers_per_step<O>),

@@ -73,6 +73,7 @@ inline void require_same_epoch(const training_state& begun, const fit_options& o
 /// Returns the names of metrics.
 [[nodiscard]] inline std::vector<std::string> names_of(const std::vector<metric>& metrics) {
   std::vector<std::string> names;
+  names.reserve(metrics.size());
   for (const metric& m : metrics) {
     names.push_back(m.name);
   }

@@ -108,8 +108,8 @@ struct partial {
 // Long sums have more partial sums, so that the additions do not wait for each other.
 template <class T, class Term>
 [[gnu::noinline]] static T reduce_long(std::size_t n, const Term& term) {
-  constexpr std::size_t max_sums = register_bytes == 64 ? 2 * partial_sums : partial_sums;
-  using chains = partial<T, max_sums / simd_of<T>::count>;
+  constexpr std::size_t sum_count = register_bytes == 64 ? 2 * partial_sums : partial_sums;
+  using chains = partial<T, sum_count / simd_of<T>::count>;
   constexpr std::size_t block = sum_chain * chains::count;
   T total = 0;
   T lost = 0;
@@ -125,7 +125,7 @@ template <class T, class Term>
       if (end == n) {
         last = chain.end(first, n, term);
       } else {
-        for (std::size_t r = 0; r < max_sums / simd_of<T>::count; ++r) {
+        for (std::size_t r = 0; r < sum_count / simd_of<T>::count; ++r) {
           blocks.sums[r] += chain.sums[r];
         }
       }
