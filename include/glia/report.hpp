@@ -30,6 +30,7 @@
 #include "glia/report/profile_section.hpp"
 #include "glia/report/report_table.hpp"
 #include "glia/report/training_section.hpp"
+#include "glia/trainer.hpp"
 #include "glia/training/evaluate.hpp"
 #include "glia/training/fit_options.hpp"
 
