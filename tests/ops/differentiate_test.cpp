@@ -67,11 +67,14 @@ TEST_CASE("nodes of gradients belong to the layer of the node that they differen
   device.set_place("head");
   const auto x = tape.constant(device.input("x", glia::real_of({2})));
   const auto y = glia::ops::square(x);
+  device.set_place("tail");
   glia::graph calls = device.recorded();
+  const std::uint32_t tail = calls.place();
   const std::size_t node_count = calls.nodes().size();
   (void)glia::differentiate(calls, y.value().number(),
                             std::vector<glia::value_id>{x.value().number()});
   REQUIRE(calls.nodes().size() > node_count);
+  CHECK(calls.place() == tail);
   const glia::graph_place& place = calls.place_of(calls.nodes().back());
   CHECK(place.name == "head");
   CHECK(place.phase == glia::step_phase::backward);

@@ -380,3 +380,13 @@ TEST_CASE("a kernel that no op calls has its derivative, too") {
   CHECK(test::contains(test::message_of<glia::value_error>([&] { on.backward(ops::sum(fused)); }),
                        "dense: a kernel with a fused function has no derivative"));
 }
+
+TEST_CASE("a derivative adds no gradient of an operand that needs none") {
+  const glia::cpu<float> device;
+  glia::tape tape(device);
+  const auto x = tape.constant(test::tensor_of(device, {2}, {0.3F, 5}));
+  const auto scales = tape.leaf(test::tensor_of(device, {1}, {0.01F}));
+  const auto y = ops::call(tape, kernels::fake_quantize{glia::signed_bytes}, x, scales);
+  tape.backward(y);
+  CHECK_FALSE(tape.gradient(scales.slot()));
+}

@@ -130,12 +130,12 @@ class any_kernel {
       void (*destroy)(void* kernel);
       void operator()(void* last) const {
         destroy(last);
-        ::operator delete(last);
+        delete[] static_cast<std::byte*>(last);
       }
     };
-    void* const memory = ::operator new(type.bytes);
-    type.copy_to(kernel, memory);
-    return {memory, deleter{type.destroy}};
+    auto memory = std::make_unique_for_overwrite<std::byte[]>(type.bytes);
+    type.copy_to(kernel, memory.get());
+    return {static_cast<void*>(memory.release()), deleter{type.destroy}};
   }
 
   const kernel_type* type_;

@@ -25,7 +25,7 @@ class gradient_call {
   [[nodiscard]] bool wants(std::size_t operand) const {
     return (wanted_operands_ >> operand & 1U) != 0;
   }
-  /// Adds a gradient of an operand that needs one.
+  /// Adds a gradient of an operand. It is ignored if the operand needs none.
   virtual void add(std::size_t operand, tensor&& gradient) = 0;
 
   /// Returns the shape of an operand. An omitted operand has the shape ().

@@ -41,6 +41,7 @@ GLIA_INLINE std::vector<value_id> differentiate(graph& calls, value_id result,
       slots[node.results[0]] = slot;
     }
   }
+  copy.set_place(calls.place());
   recording.backward({recording, extended.value(result), slots[result]});
   std::vector<value_id> gradients;
   for (const value_id id : wanted) {

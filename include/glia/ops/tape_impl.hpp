@@ -105,7 +105,9 @@ class tape::kernel_adjoint {
           sums_(&sums) {}
 
     void add(std::size_t operand, tensor&& gradient) override {
-      sums_->add(slots_[operand], std::move(gradient));
+      if (wants(operand)) {
+        sums_->add(slots_[operand], std::move(gradient));
+      }
     }
 
    private:
