@@ -1,16 +1,25 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
+#include "glia/core/checksum.hpp"
+#include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
+#include "glia/core/named_tensor.hpp"
 #include "glia/core/version.hpp"
 #include "glia/distributed/agreement.hpp"
 #include "glia/distributed/messages.hpp"
 #include "glia/distributed/rank_group.hpp"
 #include "glia/distributed/running_build.hpp"
-#include "glia/distributed/score_exchange.hpp"
+#include "glia/distributed/state_bytes.hpp"
 
 namespace glia {
 
@@ -24,15 +33,43 @@ GLIA_INLINE void rank_group::require_same_training(std::span<const rank_setting>
 }
 
 GLIA_INLINE void rank_group::require_same_tensors(std::span<const named_tensor> tensors) {
-  glia::require_same_tensors(*this, tensors);
+  std::vector<std::uint64_t> sums;
+  for (const named_tensor& t : tensors) {
+    checksum sum;
+    std::visit(
+        [&](const auto& values) {
+          sum.add(std::string_view(reinterpret_cast<const char*>(values.data()),
+                                   values.size() * sizeof(values[0])));
+        },
+        t.values);
+    sums.push_back(sum.value());
+  }
+  const auto of_ranks = gather_each(*this, sums);
+  for (std::size_t i = 1; i < of_ranks.size(); ++i) {
+    const auto differs = std::mismatch(of_ranks[i].begin(), of_ranks[i].end(), of_ranks[0].begin(),
+                                       of_ranks[0].end());
+    const auto first = static_cast<std::size_t>(differs.first - of_ranks[i].begin());
+    require<rank_error>(of_ranks[i] == of_ranks[0],
+                        "the ranks no longer have the same parameters: '",
+                        first < tensors.size() ? tensors[first].name : "", "' of ", name_of(i),
+                        " differs from that of ", name_of(0),
+                        "; run the same build on the same type of processor on of_ranks ranks");
+  }
 }
 
 GLIA_INLINE training_state rank_group::state_of_first(const training_state& own) {
-  return glia::state_of_first(*this, own);
+  const std::string bytes = from_first(*this, rank() == 0 ? bytes_of(own) : std::string());
+  return rank() == 0 ? own : state_of(bytes);
 }
 
 GLIA_INLINE callback_result rank_group::agree(const callback_result& own) {
-  return agreed(*this, own);
+  const auto of_ranks = gather_values(*this, own.next);
+  for (std::size_t i = 0; i < of_ranks.size(); ++i) {
+    if (of_ranks[i] != callback_result::action::proceed) {
+      return {of_ranks[i], gather(*this, own.reason)[i]};
+    }
+  }
+  return {};
 }
 
 GLIA_INLINE std::string rank_group::first_text(const std::string& own) {
@@ -54,7 +91,38 @@ GLIA_INLINE std::vector<float> rank_group::concatenate(const std::vector<float>&
 }
 
 GLIA_INLINE void rank_group::add_scores(const batch_scores& own, running_scores& scores) {
-  add_scores_of_all(*this, own, scores);
+  const auto sizes = gather_each(*this, own.sizes);
+  const auto counts = gather_each(*this, own.counts);
+  const auto sums = gather_each(*this, own.sums);
+  const bool scored = scores.how().needs_outputs();
+  const auto gather_samples = [&]<class T>(const std::vector<T>& values) {
+    return scored ? gather_each(*this, values) : std::vector<std::vector<T>>();
+  };
+  const auto outputs = gather_samples(own.outputs);
+  const auto classes = gather_samples(own.classes);
+  const auto targets = gather_samples(own.targets);
+  std::vector<std::size_t> done(sizes.size());  // samples of each rank
+  const std::size_t count = scores.how().sums();
+  for (std::size_t turn = 0; turn < sizes[0].size(); ++turn) {
+    for (std::size_t rank = 0; rank < sizes.size() && turn < sizes[rank].size(); ++rank) {
+      const std::size_t size = sizes[rank][turn];
+      scores.add_read(counts[rank][turn], std::span(sums[rank]).subspan(turn * count, count));
+      if (scored) {
+        const std::size_t samples =
+            std::accumulate(sizes[rank].begin(), sizes[rank].end(), std::size_t{0});
+        const auto of_batch = [&](const auto& values) {
+          const std::size_t row = values[rank].size() / samples;
+          return std::span(values[rank]).subspan(done[rank] * row, size * row);
+        };
+        batch b;
+        b.size = size;
+        b.labels.assign(of_batch(classes).begin(), of_batch(classes).end());
+        b.targets.assign(of_batch(targets).begin(), of_batch(targets).end());
+        scores.add_outputs(of_batch(outputs), b);
+      }
+      done[rank] += size;
+    }
+  }
 }
 
 GLIA_INLINE void rank_group::wait_for_all() { (void)gather(*this, ""); }
