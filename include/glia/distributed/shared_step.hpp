@@ -80,8 +80,8 @@ class shared_step final : public step_runner {
         sum->add_nothing(piece);
         continue;
       }
-      const bool all = end - first == own.size;
-      run_piece(step, piece, all ? own : samples_of(own, first - own.first, end - first), sum);
+      const bool is_whole = end - first == own.size;
+      run_piece(step, piece, is_whole ? own : samples_of(own, first - own.first, end - first), sum);
     }
     {
       const timeline::span waiting(step.times, "waiting for ranks");
@@ -165,14 +165,10 @@ class shared_step final : public step_runner {
                          " samples in a batch, one for each rank, got ", whole,
                          "; use another batch size");
   }
-  [[nodiscard]] step_shapes shapes_for(const model_core& net, const batch& b) const {
-    return {batch_of(b.size, net.sample_shape()), target_spec(b), net.depth_first(),
-            !counted_.all()};
-  }
 
   /// Returns the layout of the sum on a rank without samples. It is the same as for one sample.
   [[nodiscard]] const sum_layout& layout_without_samples(const arguments& step) {
-    step_shapes shapes = shapes_for(step.job.net, step.inputs);
+    step_shapes shapes = detail::shapes_for(step.job.net, step.inputs, counted_);
     shapes.inputs[0] = 1;
     shapes.targets.shape = shapes.targets.type == element::index
                                ? shape{1}
@@ -231,15 +227,12 @@ class shared_step final : public step_runner {
     const model_core& net = step.job.net;
     const glia::device& device = net.device();
     const std::size_t rows = (step.rows + shared_.pieces() - 1) / shared_.pieces();
-    std::optional<batch> padded_inputs;
-    if (device.compiles_whole_graphs() && rows > b.size) {
-      padded_inputs = padded(b, rows);
-      if (gradients_for(step, shapes_for(net, *padded_inputs)).mixes_samples()) {
-        padded_inputs.reset();  // padding would change the results
-      }
-    }
+    const auto program_for = [&](const batch& inputs) -> const gradient_program& {
+      return gradients_for(step, detail::shapes_for(net, inputs, counted_));
+    };
+    const std::optional<batch> padded_inputs = detail::padded_for(device, b, rows, program_for);
     const batch& given = padded_inputs ? *padded_inputs : b;
-    const gradient_program& program = gradients_for(step, shapes_for(net, given));
+    const gradient_program& program = program_for(given);
     sum = &begin_sum(device, program.layout(), sum);
     const auto whole = static_cast<double>(b.whole_size());
     const double share = static_cast<double>(b.size) / whole;

@@ -114,13 +114,13 @@ struct sync_batch_norm {
   static constexpr std::string_view type_name = batch_norm::type_name;
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
-    const batch_norm local{momentum,
-                           epsilon,
-                           scale,
-                           gamma_initializer,
-                           beta_initializer,
-                           moving_mean_initializer,
-                           moving_variance_initializer};
+    const batch_norm local{.momentum = momentum,
+                           .epsilon = epsilon,
+                           .scale = scale,
+                           .gamma_initializer = gamma_initializer,
+                           .beta_initializer = beta_initializer,
+                           .moving_mean_initializer = moving_mean_initializer,
+                           .moving_variance_initializer = moving_variance_initializer};
     return local.normalize(s, x, [&](const variable& gamma, const variable& beta) {
       return detail::normalize_over_ranks(x, gamma, beta, epsilon);
     });

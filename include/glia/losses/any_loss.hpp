@@ -36,15 +36,9 @@ class any_loss {
         }
       }
     }
-    if constexpr (requires { Loss::applied_activation; }) {
-      applied_activation = Loss::applied_activation;
-    }
+    read_properties<Loss>(*this);
     if constexpr (requires { Loss::is_regression; }) {
       is_regression = Loss::is_regression;
-    }
-    if constexpr (requires { Loss::accepts_target(0.0F); }) {
-      accepts_target = &Loss::accepts_target;
-      target_range = Loss::target_range;
     }
     loss_ = std::make_shared<const Loss>(std::move(loss));
   }
@@ -98,14 +92,20 @@ class any_loss {
   template <class Loss>
   [[nodiscard]] static compared_part compared(const row_part& part, const Loss& loss) {
     compared_part result{part, describe(loss)};
+    read_properties<Loss>(result);
+    return result;
+  }
+
+  /// Reads the properties that the static members of a loss declare.
+  template <class Loss, class Properties>
+  static void read_properties([[maybe_unused]] Properties& properties) {
     if constexpr (requires { Loss::applied_activation; }) {
-      result.applied_activation = Loss::applied_activation;
+      properties.applied_activation = Loss::applied_activation;
     }
     if constexpr (requires { Loss::accepts_target(0.0F); }) {
-      result.accepts_target = &Loss::accepts_target;
-      result.target_range = Loss::target_range;
+      properties.accepts_target = &Loss::accepts_target;
+      properties.target_range = Loss::target_range;
     }
-    return result;
   }
 
   variable (*apply_)(const void*, variable, const targets&, const std::vector<row_part>&);

@@ -22,8 +22,7 @@ namespace glia {
 namespace detail {
 
 [[nodiscard]] GLIA_INLINE step_shapes shapes_for(const training_job& job, const batch& b) {
-  return {batch_of(b.size, job.net.sample_shape()), target_spec(b), job.net.depth_first(),
-          !counted_by(job.loss, b, job.net.output_shape()).all()};
+  return shapes_for(job.net, b, counted_by(job.loss, b, job.net.output_shape()));
 }
 
 /// The inputs of a step on a batch. The first `samples` rows are samples; the other rows are
@@ -58,13 +57,9 @@ namespace detail {
 GLIA_INLINE void local_step::run(const arguments& step) {
   model_core& net = step.job.net;
   const batch& b = step.inputs;
-  std::optional<batch> padded_inputs;
-  if (net.device().compiles_whole_graphs() && step.rows > b.size) {
-    padded_inputs = padded(b, step.rows);
-    if (program_for(step, *padded_inputs).mixes_samples()) {
-      padded_inputs.reset();  // padding would change the results
-    }
-  }
+  const std::optional<batch> padded_inputs = detail::padded_for(
+      net.device(), b,
+      step.rows, [&](const batch& larger) -> const auto& { return program_for(step, larger); });
   const batch& given = padded_inputs ? *padded_inputs : b;
   const step_program& program = program_for(step, given);
   std::optional<timeline::span> copying(std::in_place, step.times, "inputs to the device");

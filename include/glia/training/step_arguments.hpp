@@ -1,11 +1,15 @@
 #pragma once
 
-// Arguments of a recorded training step that do not depend on the samples of its batch.
+// What the recorded steps of one process and of several processes have in common: their shapes, the
+// padding of a batch, and the arguments that do not depend on its samples.
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "glia/training/batch_tensors.hpp"
+#include "glia/training/step_program.hpp"
 #include "glia/training/training_job.hpp"
 #include "glia/training/training_state.hpp"
 
@@ -27,6 +31,28 @@ namespace glia::detail {
   const auto numbers = job.optimizer.numbers(counters.step, counters.learning_rate_scale);
   const std::size_t count = job.optimizer.numbers_per_step;
   return job.net.device().from_host(std::span<const double>(numbers.data(), count), {count});
+}
+
+/// The shapes of a step on a batch. `counted` decides which samples are ignored.
+[[nodiscard]] inline step_shapes shapes_for(const model_core& net, const batch& b,
+                                            const counted_targets& counted) {
+  return {batch_of(b.size, net.sample_shape()), target_spec(b), net.depth_first(), !counted.all()};
+}
+
+/// Pads a batch to `rows` rows if the device compiles whole graphs, so that it needs no other graph
+/// for a smaller batch. Returns nothing if the batch is large enough, or if padding would change
+/// the results. `program_for(batch)` returns the recorded step for a batch.
+template <class ProgramFor>
+[[nodiscard]] std::optional<batch> padded_for(const device& target, const batch& b,
+                                              std::size_t rows, const ProgramFor& program_for) {
+  if (!target.compiles_whole_graphs() || rows <= b.size) {
+    return std::nullopt;
+  }
+  std::optional<batch> result = padded(b, rows);
+  if (program_for(*result).mixes_samples()) {
+    result.reset();
+  }
+  return result;
 }
 
 }  // namespace glia::detail
