@@ -127,7 +127,7 @@ class model_core {
   /// if they do not end in a single tensor.
   [[nodiscard]] const std::optional<frozen_end>& frontier() const { return frontier_; }
   /// The shape of the input of a part of the model, for one sample.
-  [[nodiscard]] const shape& sample_shape_of(model_part which) const;
+  [[nodiscard]] const shape& sample_shape_of(model_part part) const;
 
   /// Runs the description. Checks the shape of the batch first. Checks at the end that the
   /// description has used all parameters.
@@ -135,22 +135,21 @@ class model_core {
 
   /// Records a part of the model for batches of `rows` samples. The inputs of the graph are the
   /// samples and the parameters. Its output is the output of the part.
-  [[nodiscard]] recorder recorded(model_part which, std::size_t rows) const;
+  [[nodiscard]] recorder recorded(model_part part, std::size_t rows) const;
   /// Returns the number of rows for the last, shorter batch, which has `samples` samples. On
   /// devices that compile a graph for each batch size, the batch is padded to `batch` rows. It is
   /// not padded if the samples of a batch affect each other's outputs.
-  [[nodiscard]] std::size_t rows_for(model_part which, std::size_t samples,
-                                     std::size_t batch) const;
+  [[nodiscard]] std::size_t rows_for(model_part part, std::size_t samples, std::size_t batch) const;
 
   /// Computes the outputs for a batch. Any number of threads can call this at the same time.
-  [[nodiscard]] tensor infer(model_part which, tensor x) const;
+  [[nodiscard]] tensor infer(model_part part, tensor x) const;
 
   /// Throws `data_error` if a layer such as `embedding` needs integers and the samples contain
   /// other numbers.
   template <class T>
-  void require_integers(std::span<const T> samples, model_part which) const;
+  void require_integers(std::span<const T> samples, model_part part) const;
   /// Throws `shape_error` if `got` is not the shape of a batch for this part of the model.
-  void require_batch(const shape& got, model_part which) const;
+  void require_batch(const shape& got, model_part part) const;
   /// Returns the shape of the outputs for inputs of the shape `given`. Throws `shape_error` if
   /// `given` does not fit the model.
   [[nodiscard]] shape require_inputs(const shape& given) const;
@@ -176,7 +175,7 @@ class model_core {
         parameters_(other.parameters_),
         identity_(other.identity_) {}
 
-  [[nodiscard]] std::shared_ptr<const inference> inference_for(model_part which,
+  [[nodiscard]] std::shared_ptr<const inference> inference_for(model_part part,
                                                                const shape& batch) const;
   [[nodiscard]] recorder record(run_mode mode, std::size_t rows) const;
   void find_frontier();

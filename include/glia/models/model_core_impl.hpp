@@ -55,26 +55,26 @@ GLIA_INLINE parameter& model_core::parameter(const std::string& name) {
   return const_cast<glia::parameter&>(std::as_const(*this).parameter(name));
 }
 
-GLIA_INLINE const shape& model_core::sample_shape_of(model_part which) const {
-  return which == model_part::trained && frontier_ ? frontier_->output : sample_;
+GLIA_INLINE const shape& model_core::sample_shape_of(model_part part) const {
+  return part == model_part::trained && frontier_ ? frontier_->output : sample_;
 }
 
-GLIA_INLINE void model_core::require_batch(const shape& got, model_part which) const {
-  const shape expected = batch_of(got.rank() == 0 ? 0 : got[0], sample_shape_of(which));
+GLIA_INLINE void model_core::require_batch(const shape& got, model_part part) const {
+  const shape expected = batch_of(got.rank() == 0 ? 0 : got[0], sample_shape_of(part));
   require<shape_error>(got == expected && got[0] > 0, "model: expected a batch ",
                        batch_text(expected), " of at least one sample, got ", got);
 }
 
 template <class T>
-void model_core::require_integers(std::span<const T> samples, model_part which) const {
-  if (which != model_part::trained) {
+void model_core::require_integers(std::span<const T> samples, model_part part) const {
+  if (part != model_part::trained) {
     glia::require_integers(plan_.integers, samples, sample_.size());
   }
 }
 
-GLIA_INLINE tensor model_core::infer(model_part which, tensor x) const {
+GLIA_INLINE tensor model_core::infer(model_part part, tensor x) const {
   const model_access::reading unchanged(access_);
-  const auto ready = inference_for(which, x.shape());
+  const auto ready = inference_for(part, x.shape());
   return (*ready)(std::move(x));
 }
 
@@ -108,10 +108,10 @@ void model_core::predict(std::span<const T> inputs, std::span<T> outputs,
   }
 }
 
-GLIA_INLINE std::size_t model_core::rows_for(model_part which, std::size_t samples,
+GLIA_INLINE std::size_t model_core::rows_for(model_part part, std::size_t samples,
                                              std::size_t batch) const {
   const bool padded = device_.compiles_whole_graphs() && samples < batch &&
-                      !passes::mixes_samples(recorded(which, batch).recorded());
+                      !passes::mixes_samples(recorded(part, batch).recorded());
   return padded ? batch : samples;
 }
 
@@ -141,17 +141,17 @@ GLIA_INLINE prepared model_core::prepare(std::size_t batch, const quantization& 
           batch_of(batch, output_shape()), plan_.integers};
 }
 
-GLIA_INLINE std::shared_ptr<const inference> model_core::inference_for(model_part which,
+GLIA_INLINE std::shared_ptr<const inference> model_core::inference_for(model_part part,
                                                                        const shape& batch) const {
-  require_batch(batch, which);
+  require_batch(batch, part);
   const auto make = [&] {
-    return inference_programs::make(recorded(which, batch[0]), device_, batch[0], depth_first_);
+    return inference_programs::make(recorded(part, batch[0]), device_, batch[0], depth_first_);
   };
-  return inference_[static_cast<std::size_t>(which)].get(batch[0], parameters_, make);
+  return inference_[static_cast<std::size_t>(part)].get(batch[0], parameters_, make);
 }
 
-GLIA_INLINE recorder model_core::recorded(model_part which, std::size_t rows) const {
-  const bool frozen = which == model_part::frozen;
+GLIA_INLINE recorder model_core::recorded(model_part part, std::size_t rows) const {
+  const bool frozen = part == model_part::frozen;
   recorder result = record(frozen ? run_mode::training : run_mode::inference, rows);
   graph& g = result.recorded();
   if (frozen) {
@@ -162,7 +162,7 @@ GLIA_INLINE recorder model_core::recorded(model_part which, std::size_t rows) co
     }
     prune(g);
     std::erase_if(g.inputs(), [](const graph_input& input) { return input.name == "key"; });
-  } else if (which == model_part::trained) {
+  } else if (part == model_part::trained) {
     cut(g, rows);
   }
   return result;

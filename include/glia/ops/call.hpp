@@ -45,11 +45,11 @@ template <kernel K>
   }
   std::array<tensor, K::results> results;
   const gradient_slot slot = on.call(glia::detail::type_of<K>, &k, values, slots, results);
-  call_results<K::results> all{{on, std::move(results[0]), slot}, {}};
+  call_results<K::results> named{{on, std::move(results[0]), slot}, {}};
   for (std::size_t i = 1; i < K::results; ++i) {
-    all.others[i - 1] = std::move(results[i]);
+    named.others[i - 1] = std::move(results[i]);
   }
-  return all;
+  return named;
 }
 
 /// Calls a kernel and returns its first result.

@@ -60,9 +60,9 @@ inline void first_to_host(const glia::device& device, const tensor& x, std::span
     device.to_host(x, to);
     return;
   }
-  std::vector<float> all(x.shape().size());
-  device.to_host(x, std::span(all));
-  std::copy_n(all.begin(), to.size(), to.begin());
+  std::vector<float> values(x.shape().size());
+  device.to_host(x, std::span(values));
+  std::copy_n(values.begin(), to.size(), to.begin());
 }
 
 /// The shape and element type of a batch's targets.

@@ -18,10 +18,10 @@ namespace glia {
 /// for `step_program`.
 class evaluation_program {
  public:
-  evaluation_program(const model_core& net, model_part which, std::size_t rows,
+  evaluation_program(const model_core& net, model_part part, std::size_t rows,
                      const tensor_spec& targets, const any_loss& loss, const scoring& scores)
       : program_(
-            record(net, net.recorded(which, rows), rows, targets, loss, scores, mixes_samples_)),
+            record(net, net.recorded(part, rows), rows, targets, loss, scores, mixes_samples_)),
         counted_(scores.counted) {}
 
   /// Whether a sample affects the outputs for other samples.
