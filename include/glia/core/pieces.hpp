@@ -22,12 +22,11 @@ struct index_range {
 /// The pieces of a batch that belong to one of several processes.
 struct piece_share {
   index_range pieces{0, 1};
-  std::size_t piece_count = 1;  ///< Number of pieces of the whole batch.
+  std::size_t of = 1;
 
   /// Returns the samples of these pieces in a batch of `batch` samples.
   [[nodiscard]] constexpr index_range samples(std::size_t batch) const noexcept {
-    return {part_of(batch, pieces.first, piece_count).first,
-            part_of(batch, pieces.end - 1, piece_count).end};
+    return {part_of(batch, pieces.first, of).first, part_of(batch, pieces.end - 1, of).end};
   }
 };
 
