@@ -89,8 +89,10 @@ GLIA_INLINE void host_memory_backend::to_host(const tensor& x, std::span<std::in
 }
 
 GLIA_INLINE void host_memory_backend::require_own(const tensor& x) const {
-  require<value_error>(x.home() == tensor_home::host && x.real_bytes() == real_bytes_, name(),
-                       ": the tensor ", x.shape(),
+  if (x.home() == tensor_home::host && x.real_bytes() == real_bytes_) {
+    return;
+  }
+  require<value_error>(false, name(), ": the tensor ", x.shape(),
                        x.home() == tensor_home::host
                            ? " has numbers of another type than the device"
                        : x.home() == tensor_home::graph ? " is a value of a recorded graph"
@@ -125,7 +127,11 @@ GLIA_INLINE void host_memory_backend::run(const kernel_call& call) const {
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     if (made[i]) {
       const tensor* const reused = call.reusable(i, made[i]);
-      call.results[i] = reused != nullptr ? *reused : uninitialized(made[i]);
+      if (reused != nullptr) {
+        call.results[i] = *reused;
+      } else {
+        call.results[i] = uninitialized(made[i]);
+      }
     }
     results[i] = &call.results[i];
   }

@@ -285,7 +285,10 @@ class memory_block {
   memory_block(memory_block&& other) noexcept
       : head_(std::exchange(other.head_, nullptr)),
         counted_(std::exchange(other.counted_, false)) {}
-  memory_block& operator=(memory_block other) noexcept {
+  memory_block& operator=(const memory_block& other) noexcept {
+    return *this = memory_block(other);
+  }
+  memory_block& operator=(memory_block&& other) noexcept {
     std::swap(head_, other.head_);
     std::swap(counted_, other.counted_);
     return *this;

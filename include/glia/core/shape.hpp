@@ -68,7 +68,12 @@ class shape {
   [[nodiscard]] constexpr const std::size_t* end() const noexcept { return begin() + rank_; }
 
   friend constexpr bool operator==(const shape& a, const shape& b) noexcept {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    // A plain loop, since std::equal would call memcmp, and shapes are short.
+    bool equal = a.rank_ == b.rank_;
+    for (std::size_t axis = 0; equal && axis < a.rank_; ++axis) {
+      equal = a.extents_[axis] == b.extents_[axis];
+    }
+    return equal;
   }
 
   /// Writes the extents in parentheses: (32, 10), or (10,) for one extent.

@@ -36,10 +36,14 @@ inline char id_of = 0;
 
 /// The derivative of a kernel type; see `differentiable`.
 struct kernel_derivative {
-  /// Returns whether this kernel of the type has a derivative.
+  /// Returns whether this kernel of the type has a derivative. Null if all of them have one.
   bool (*exists)(const void* kernel);
   saved_tensors (*saved)(const void* kernel);
   void (*add_gradients)(const void* kernel, gradient_call& call);
+
+  [[nodiscard]] bool exists_for(const void* kernel) const {
+    return exists == nullptr || exists(kernel);
+  }
 };
 
 /// The functions and properties of a kernel type, which are known only at run time; see `kernel`.
@@ -64,7 +68,7 @@ struct kernel_type {
   std::size_t bytes;
   std::size_t alignment;
   void (*copy_to)(const void* kernel, void* memory);
-  void (*destroy)(void* kernel);
+  void (*destroy)(void* kernel);        ///< Null if destroying a kernel does nothing.
   const kernel_derivative* derivative;  ///< Null if the type has none.
   any_kernel (*for_rows)(const any_kernel& kernel, std::size_t rows);
   /// Runs the kernel on the `cpu` device in float. A program that names a kernel contains its loops
@@ -129,7 +133,9 @@ class any_kernel {
     struct deleter {
       void (*destroy)(void* kernel);
       void operator()(void* last) const {
-        destroy(last);
+        if (destroy != nullptr) {
+          destroy(last);
+        }
         delete[] static_cast<std::byte*>(last);
       }
     };
@@ -197,14 +203,26 @@ inline constexpr auto made_of = [] {
 }();
 
 template <differentiable K>
+[[nodiscard]] constexpr auto exists_function() -> decltype(kernel_derivative::exists) {
+  if constexpr (requires(const K& k) { has_gradients(k); }) {
+    return [](const void* k) { return has_gradients(*static_cast<const K*>(k)); };
+  } else {
+    return nullptr;
+  }
+}
+
+template <kernel K>
+[[nodiscard]] constexpr auto destroy_function() -> decltype(kernel_type::destroy) {
+  if constexpr (std::is_trivially_destructible_v<K>) {
+    return nullptr;
+  } else {
+    return [](void* k) { static_cast<K*>(k)->~K(); };
+  }
+}
+
+template <differentiable K>
 inline constexpr kernel_derivative derivative_of{
-    [](const void* k) {
-      if constexpr (requires { has_gradients(*static_cast<const K*>(k)); }) {
-        return has_gradients(*static_cast<const K*>(k));
-      } else {
-        return true;
-      }
-    },
+    exists_function<K>(),
     [](const void* k) { return saved_for_gradients(*static_cast<const K*>(k)); },
     [](const void* k, gradient_call& call) { add_gradients(*static_cast<const K*>(k), call); }};
 
@@ -261,7 +279,7 @@ requires(K::operands <= most_operands && K::results <= most_results &&
     sizeof(K),
     alignof(K),
     [](const void* k, void* memory) { new (memory) K(*static_cast<const K*>(k)); },
-    [](void* k) { static_cast<K*>(k)->~K(); },
+    destroy_function<K>(),
     derivative_or_null<K>(),
     for_rows_function<K>(),
     cpu_loops::function_of<float, K>(),

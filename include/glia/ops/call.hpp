@@ -18,9 +18,13 @@ struct call_operand {
 
   call_operand(tensor x) : value(std::move(x)) {}
   call_operand(const variable& x) : value(x.value()), slot(x.slot()) {}
-  call_operand(variable&& x) : slot(x.slot()) { value = std::move(x).value(); }
+  call_operand(variable&& x) : call_operand(x.slot(), std::move(x)) {}
   call_operand(const std::optional<variable>& x)
       : value(x ? x->value() : tensor{}), slot(x ? x->slot() : gradient_slot{}) {}
+
+ private:
+  call_operand(gradient_slot its_slot, variable&& x)
+      : value(std::move(x).value()), slot(its_slot) {}
 };
 
 namespace ops {
@@ -37,19 +41,16 @@ struct call_results {
 template <kernel K>
 [[nodiscard]] call_results<K::results> call_kernel(tape& on, const K& k,
                                                    std::array<call_operand, K::operands> operands) {
-  std::array<tensor, K::operands> values;
-  std::array<gradient_slot, K::operands> slots;
-  for (std::size_t i = 0; i < K::operands; ++i) {
-    values[i] = std::move(operands[i].value);
-    slots[i] = operands[i].slot;
+  return [&]<std::size_t... I, std::size_t... J>(std::index_sequence<I...>,
+                                                 std::index_sequence<J...>) {
+    std::array<tensor, K::operands> values{std::move(operands[I].value)...};
+    const std::array<gradient_slot, K::operands> slots{operands[I].slot...};
+    std::array<tensor, K::results> results;
+    const gradient_slot slot = on.call(glia::detail::type_of<K>, &k, values, slots, results);
+    return call_results<K::results>{{on, std::move(results[0]), slot},
+                                    {std::move(results[J + 1])...}};
   }
-  std::array<tensor, K::results> results;
-  const gradient_slot slot = on.call(glia::detail::type_of<K>, &k, values, slots, results);
-  call_results<K::results> named{{on, std::move(results[0]), slot}, {}};
-  for (std::size_t i = 1; i < K::results; ++i) {
-    named.others[i - 1] = std::move(results[i]);
-  }
-  return named;
+  (std::make_index_sequence<K::operands>{}, std::make_index_sequence<K::results - 1>{});
 }
 
 /// Calls a kernel and returns its first result.

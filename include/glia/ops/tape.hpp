@@ -15,10 +15,10 @@
 #include "glia/core/arena.hpp"
 #include "glia/core/error.hpp"
 #include "glia/graph/any_kernel.hpp"
-#include "glia/graph/graph.hpp"
 
 namespace glia {
 
+class graph;
 class tape;
 
 /// The position of a variable's gradient on its tape. It converts to false for a variable without a
@@ -98,7 +98,11 @@ class tape {
  public:
   /// Makes an empty tape for a device.
   explicit tape(glia::device device)
-      : gradients_(std::move(device)), recording_(gradients_.device().recording()) {}
+      : gradients_(std::move(device)), recording_(gradients_.device().recording()) {
+    constexpr std::size_t small_step = 32;  // ops of a step for which nothing has to grow
+    gradients_.values_.reserve(small_step);
+    nodes_.reserve(small_step);
+  }
   tape(const tape&) = delete;
   tape& operator=(const tape&) = delete;
   ~tape() { clear(); }
@@ -241,19 +245,12 @@ class tape {
   }
 
   [[nodiscard]] std::uint32_t recording_place() const {
-    return recording_ == nullptr ? 0 : recording_->place();
+    return recording_ == nullptr ? 0 : place_in_graph();
   }
-  void set_recording_place(std::uint32_t place) const {
-    if (recording_ != nullptr) {
-      recording_->set_place(place);
-    }
-  }
+  [[nodiscard]] std::uint32_t place_in_graph() const;
+  void set_recording_place(std::uint32_t place) const;
   /// Sets the place of gradient nodes: the layer of place `number`, and the backward phase.
-  void set_adjoint_place(std::uint32_t number) const {
-    if (recording_ != nullptr) {
-      recording_->set_place(graph_place{recording_->places()[number].name, step_phase::backward});
-    }
-  }
+  void set_adjoint_place(std::uint32_t number) const;
   /// A guard that restores the current layer of the recorder.
   class at_place {
    public:

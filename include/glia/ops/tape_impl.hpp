@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "glia/core/inline.hpp"
+#include "glia/graph/graph.hpp"
 #include "glia/ops/tape.hpp"
 
 namespace glia {
@@ -29,47 +30,35 @@ GLIA_INLINE void gradients::add(gradient_slot slot, tensor gradient) {
 /// results, the slots of the operands, and the kernel.
 class tape::kernel_adjoint {
  public:
+  /// Keeps the operands that the derivative reads, and the shapes of all. The call runs with
+  /// uncounted handles of the operands that are kept.
   [[nodiscard]] static kernel_adjoint* make(arena& memory, const kernel_type& type,
-                                            const void* kernel) {
+                                            const void* kernel, std::span<tensor> operands,
+                                            std::span<const gradient_slot> slots) {
     constexpr std::size_t tensors_at =
         (sizeof(kernel_adjoint) + alignof(tensor) - 1) / alignof(tensor) * alignof(tensor);
-    const std::size_t tensor_count = type.operands + type.results;
-    const std::size_t slots_at = tensors_at + tensor_count * sizeof(tensor);
+    const std::size_t slots_at = tensors_at + (type.operands + type.results) * sizeof(tensor);
     const std::size_t end = slots_at + type.operands * sizeof(gradient_slot);
     const std::size_t kernel_at = (end + type.alignment - 1) / type.alignment * type.alignment;
     const std::size_t alignment = std::max(type.alignment, alignof(kernel_adjoint));
     auto* const block = static_cast<std::byte*>(memory.allocate(kernel_at + type.bytes, alignment));
-    auto* const adjoint = new (block) kernel_adjoint(type);
+    auto* const adjoint = new (block) kernel_adjoint(type, kernel);
     adjoint->tensors_ = reinterpret_cast<tensor*>(block + tensors_at);
     adjoint->slots_ = reinterpret_cast<gradient_slot*>(block + slots_at);
     adjoint->kernel_ = block + kernel_at;
     type.copy_to(kernel, adjoint->kernel_);
-    std::uninitialized_default_construct_n(adjoint->tensors_, tensor_count);
+    adjoint->keep_operands(operands, slots);
+    std::uninitialized_default_construct_n(adjoint->tensors_ + type.operands, type.results);
     return adjoint;
   }
   static void destroy(void* self) {
     auto* const adjoint = static_cast<kernel_adjoint*>(self);
     std::destroy_n(adjoint->tensors_, adjoint->type_->operands + adjoint->type_->results);
-    adjoint->type_->destroy(adjoint->kernel_);
-  }
-
-  /// Keeps the operands that the derivative reads, and the shapes of all. The call runs with
-  /// uncounted handles of the operands that are kept.
-  void keep_operands(std::span<tensor> operands, std::span<const gradient_slot> slots) {
-    const unsigned saved = type_->derivative->saved(kernel_).operands;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      slots_[i] = slots[i];
-      wanted_operands_ |= static_cast<unsigned>(static_cast<bool>(slots[i])) << i;
-      if ((saved >> i & 1U) == 0) {
-        tensors_[i] = operands[i].without_elements();
-      } else if (type_->relabels != nullptr) {
-        tensors_[i] = operands[i];
-      } else {
-        tensors_[i] = std::move(operands[i]);
-        operands[i] = tensors_[i].borrowed();
-      }
+    if (adjoint->type_->destroy != nullptr) {
+      adjoint->type_->destroy(adjoint->kernel_);
     }
   }
+
   /// Counts the handles of results that are operands, which a backend may move out of a call.
   void count_moved_operands(std::span<tensor> results) const {
     for (tensor& result : results) {
@@ -81,9 +70,8 @@ class tape::kernel_adjoint {
     }
   }
   void keep_results(std::span<const tensor> results) {
-    const unsigned saved = type_->derivative->saved(kernel_).results;
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if ((saved >> i & 1U) != 0) {
+      if ((saved_.results >> i & 1U) != 0) {
         tensors_[type_->operands + i] = results[i];
       }
     }
@@ -120,9 +108,26 @@ class tape::kernel_adjoint {
     gradients* sums_;
   };
 
-  explicit kernel_adjoint(const kernel_type& type) : type_(&type) {}
+  kernel_adjoint(const kernel_type& type, const void* kernel)
+      : type_(&type), saved_(type.derivative->saved(kernel)) {}
+
+  void keep_operands(std::span<tensor> operands, std::span<const gradient_slot> slots) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      slots_[i] = slots[i];
+      wanted_operands_ |= static_cast<unsigned>(static_cast<bool>(slots[i])) << i;
+      if ((saved_.operands >> i & 1U) == 0) {
+        new (tensors_ + i) tensor(operands[i].without_elements());
+      } else if (type_->relabels != nullptr) {
+        new (tensors_ + i) tensor(operands[i]);
+      } else {
+        new (tensors_ + i) tensor(std::move(operands[i]));
+        operands[i] = tensors_[i].borrowed();
+      }
+    }
+  }
 
   const kernel_type* type_;
+  saved_tensors saved_;
   tensor* tensors_ = nullptr;
   gradient_slot* slots_ = nullptr;
   void* kernel_ = nullptr;
@@ -139,12 +144,10 @@ GLIA_INLINE tape::adjoint_ptr tape::adjoint_for(const kernel_type& type, const v
                                                 std::span<const gradient_slot> slots) {
   const bool wanted = std::any_of(slots.begin(), slots.end(),
                                   [](gradient_slot slot) { return static_cast<bool>(slot); });
-  if (!wanted || type.derivative == nullptr || !type.derivative->exists(kernel)) {
+  if (!wanted || type.derivative == nullptr || !type.derivative->exists_for(kernel)) {
     return nullptr;
   }
-  adjoint_ptr adjoint(kernel_adjoint::make(memory_, type, kernel));
-  adjoint->keep_operands(operands, slots);
-  return adjoint;
+  return adjoint_ptr(kernel_adjoint::make(memory_, type, kernel, operands, slots));
 }
 
 GLIA_INLINE gradient_slot tape::add_adjoint(adjoint_ptr adjoint, std::span<const tensor> results) {
@@ -174,6 +177,18 @@ GLIA_INLINE gradient_slot tape::note(const kernel_type& type, const void* kernel
                                      std::span<const tensor> results) {
   adjoint_ptr adjoint = adjoint_for(type, kernel, operands, slots);
   return adjoint ? add_adjoint(std::move(adjoint), results) : gradient_slot{};
+}
+
+GLIA_INLINE std::uint32_t tape::place_in_graph() const { return recording_->place(); }
+GLIA_INLINE void tape::set_recording_place(std::uint32_t place) const {
+  if (recording_ != nullptr) {
+    recording_->set_place(place);
+  }
+}
+GLIA_INLINE void tape::set_adjoint_place(std::uint32_t number) const {
+  if (recording_ != nullptr) {
+    recording_->set_place(graph_place{recording_->places()[number].name, step_phase::backward});
+  }
 }
 
 GLIA_INLINE void tape::backward(const variable& result) {
