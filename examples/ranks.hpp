@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <glia/distributed.hpp>
 #include <glia/glia.hpp>
 #include <iostream>
 #include <memory>
@@ -31,23 +32,25 @@ inline void add_rank_options(CLI::App& app, rank_choice& ranks) {
 /// The processes of a run.
 class run_ranks {
  public:
-  explicit run_ranks(const rank_choice& choice, std::shared_ptr<glia::rank_group> all = nullptr)
-      : over_{std::move(all), choice.how} {}
+  /// `all` is null if one process trains alone.
+  run_ranks(const rank_choice& choice, std::shared_ptr<glia::rank_group> all)
+      : all_(std::move(all)), how_(choice.how) {}
 
-  [[nodiscard]] bool is_first() const { return over_.rank() == 0; }
-  /// Null where there is one process.
-  [[nodiscard]] glia::rank_group* all() const { return over_.ranks.get(); }
+  [[nodiscard]] bool is_first() const { return all_ == nullptr || all_->rank() == 0; }
+  /// Null if one process trains alone.
+  [[nodiscard]] glia::rank_group* all() const { return all_.get(); }
   [[nodiscard]] glia::trainer_options share(glia::trainer_options options) const {
-    options.distribution = over_;
+    options.distribution = {all_, how_};
     return options;
   }
   [[nodiscard]] glia::evaluate_options share(glia::evaluate_options options = {}) const {
-    options.ranks = over_.ranks.get();
+    options.ranks = all_.get();
     return options;
   }
 
  private:
-  glia::distribution over_;
+  std::shared_ptr<glia::rank_group> all_;
+  glia::distributed_options how_;
 };
 
 /// Calls use(ranks) with the processes that were asked for, of which only the first one prints, and
@@ -55,7 +58,8 @@ class run_ranks {
 template <class Use>
 int with_ranks(const rank_choice& choice, [[maybe_unused]] std::size_t& threads, const Use& use) {
   if (!choice.distributed) {
-    return use(run_ranks(choice));
+    return use(
+        run_ranks(choice, choice.how.reproducible ? std::make_shared<glia::lone_rank>() : nullptr));
   }
 #ifdef GLIA_WITH_MPI
   return glia::mpi::run([&](const glia::mpi::communicator& all) {

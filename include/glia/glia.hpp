@@ -12,7 +12,6 @@
 #include "glia/core/version.hpp"
 #include "glia/core/xtensor.hpp"
 #include "glia/data/data.hpp"
-#include "glia/distributed/sync_batch_norm.hpp"
 #include "glia/layers/layers.hpp"
 #include "glia/losses/losses.hpp"
 #include "glia/models/copy_parameters.hpp"

@@ -8,15 +8,14 @@
 
 #include "glia/core/living_ref.hpp"
 #include "glia/data/dataset_view.hpp"
-#include "glia/distributed/distribution.hpp"
-#include "glia/distributed/make_step_runner.hpp"
 #include "glia/losses/any_loss.hpp"
 #include "glia/models/model.hpp"
 #include "glia/optimizers/any_optimizer.hpp"
+#include "glia/training/distribution.hpp"
 #include "glia/training/evaluate.hpp"
+#include "glia/training/fit.hpp"
 #include "glia/training/fit_options.hpp"
 #include "glia/training/history.hpp"
-#include "glia/training/training_loop.hpp"
 #include "glia/training/training_state.hpp"
 
 namespace glia {
@@ -98,7 +97,7 @@ class trainer<Model, Loss, Optimizer> {
         loss_(std::move(loss), net.plan().outputs),
         optimizer_(std::move(update_rule)),
         options_(std::move(options)),
-        step_(job(), make_step_runner(options_.distribution), options_.distribution.ranks),
+        step_(job(), options_.distribution),
         state_(net.core(), optimizer_, options_.seed) {}
   trainer(Model&& net, Loss loss, Optimizer update_rule, trainer_options options = {})
       : trainer(net, std::move(loss), std::move(update_rule), std::move(options)) {
@@ -154,9 +153,7 @@ class trainer<Model, Loss, Optimizer> {
   }
   [[nodiscard]] history run(const dataset_view& train, const dataset_view* validation,
                             const fit_options& options) {
-    history results;
-    training_loop(job(), state_, step_, options, results).run(train, validation);
-    return results;
+    return detail::fit(job(), state_, step_, options, train, validation);
   }
 
   living_ref<Model> net_;

@@ -1,4 +1,4 @@
-#include "glia/distributed/distribution.hpp"
+#include "glia/distributed.hpp"
 
 #include <cmath>
 #include <glia/training/terminate_on_nan.hpp>
@@ -419,11 +419,16 @@ TEST_CASE("what cannot be shared is refused") {
     const glia::trainer trainer{
         net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.distribution = std::move(over)}};
   };
-  CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .bfloat16_gradients = true}}),
+  const auto lone = std::make_shared<glia::lone_rank>();
+  CHECK_NOTHROW(trainer_of({lone, {.reproducible = true}}));
+  CHECK_THROWS_AS(trainer_of({lone, {.reproducible = true, .bfloat16_gradients = true}}),
                   glia::value_error);
-  CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .pieces = 0}}), glia::value_error);
-  CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .bucket_bytes = 0}}),
-                  glia::value_error);
+  CHECK_THROWS_AS(trainer_of({lone, {.reproducible = true, .pieces = 0}}), glia::value_error);
+  CHECK_THROWS_AS(trainer_of({lone, {.reproducible = true, .bucket_bytes = 0}}), glia::value_error);
+  CHECK(test::contains(test::message_of<glia::value_error>([&] {
+                         trainer_of({nullptr, {.reproducible = true}});
+                       }),
+                       "set .ranks = std::make_shared<glia::lone_rank>()"));
 }
 
 TEST_CASE("batches that cannot be normalized over all ranks are refused") {

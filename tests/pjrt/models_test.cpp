@@ -1,3 +1,4 @@
+#include <glia/distributed.hpp>
 #include <glia/models/zoo/mobilenet_v2.hpp>
 #include <glia/onnx/onnx_model.hpp>
 #include <glia/pjrt.hpp>
@@ -207,7 +208,7 @@ TEST_CASE("ranks train together on devices as on the cpu") {
     const glia::pjrt device(test::without_cache(plugin));
     for (const bool reproducible : {false, true}) {
       const glia::distributed_options how{.reproducible = reproducible};
-      const std::vector<float> one = train(device, {nullptr, how});
+      const std::vector<float> one = train(device, {std::make_shared<glia::lone_rank>(), how});
       std::vector<std::vector<float>> all(2);
       test::thread_ranks group(all.size());
       group.run([&](glia::rank_group& own) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <glia/distributed.hpp>
 #include <glia/glia.hpp>
 #include <glia/testing/values.hpp>
 #include <memory>

@@ -1,3 +1,4 @@
+#include <glia/distributed.hpp>
 #include <glia/glia.hpp>
 #include <xtensor/xview.hpp>
 

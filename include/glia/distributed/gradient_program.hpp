@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/backends/recorder.hpp"
 #include "glia/distributed/rank_kernels.hpp"
 #include "glia/training/step_program_impl.hpp"
 

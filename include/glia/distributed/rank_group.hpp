@@ -68,6 +68,8 @@ class rank_group : public training_ranks {
   /// Throws `rank_error` if a rank has failed.
   virtual void look_for_failures() = 0;
 
+  [[nodiscard]] GLIA_INLINE std::shared_ptr<step_runner> make_step_runner(
+      const distribution& shared) final;
   GLIA_INLINE void require_same_training(std::span<const rank_setting> settings) final;
   GLIA_INLINE void require_same_tensors(std::span<const named_tensor> tensors) final;
   [[nodiscard]] GLIA_INLINE training_state state_of_first(const training_state& own) final;

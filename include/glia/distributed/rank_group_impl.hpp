@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
@@ -19,9 +20,14 @@
 #include "glia/distributed/messages.hpp"
 #include "glia/distributed/rank_group.hpp"
 #include "glia/distributed/running_build.hpp"
+#include "glia/distributed/shared_step.hpp"
 #include "glia/distributed/state_bytes.hpp"
 
 namespace glia {
+
+GLIA_INLINE std::shared_ptr<step_runner> rank_group::make_step_runner(const distribution& shared) {
+  return std::make_shared<shared_step>(shared, *this);
+}
 
 GLIA_INLINE void rank_group::require_same_training(std::span<const rank_setting> settings) {
   std::vector<rank_setting> own{

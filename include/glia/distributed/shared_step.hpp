@@ -14,13 +14,13 @@
 #include "glia/distributed/agreement.hpp"
 #include "glia/distributed/batch_slice.hpp"
 #include "glia/distributed/batch_sum.hpp"
-#include "glia/distributed/distribution.hpp"
 #include "glia/distributed/gradient_program.hpp"
 #include "glia/distributed/score_exchange.hpp"
 #include "glia/distributed/shared_sum.hpp"
 #include "glia/graph/timeline.hpp"
 #include "glia/training/batch_checks.hpp"
 #include "glia/training/batch_tensors.hpp"
+#include "glia/training/distribution.hpp"
 #include "glia/training/step_arguments.hpp"
 #include "glia/training/step_runner.hpp"
 
@@ -31,7 +31,7 @@ namespace glia {
 /// computed. Then all ranks make the same update.
 class shared_step final : public step_runner {
  public:
-  explicit shared_step(distribution shared) : shared_(std::move(shared)) {
+  shared_step(distribution shared, rank_group& ranks) : shared_(std::move(shared)), ranks_(&ranks) {
     require<value_error>(!shared_.options.reproducible || !shared_.options.bfloat16_gradients,
                          "distributed: reproducible and bfloat16_gradients cannot both be set, "
                          "because the rounding to bfloat16 depends on the number of ranks");
@@ -42,9 +42,6 @@ class shared_step final : public step_runner {
     require<value_error>(shared_.pieces() >= shared_.size(), "distributed: expected at least ",
                          shared_.size(), " pieces of a batch, one for each rank, got ",
                          shared_.pieces());
-    if (!shared_.ranks) {
-      shared_.ranks = std::make_shared<lone_rank>();
-    }
   }
 
   void run(const arguments& step) override {
@@ -61,15 +58,15 @@ class shared_step final : public step_runner {
     require<value_error>(
         own.first == expected.first && own.size == expected.size(), "distributed: expected ",
         expected.size(), " samples from index ", expected.first, " of a batch of ", whole,
-        " samples for ", shared_.ranks->name_of(shared_.rank()), ", got ", own.size,
+        " samples for ", ranks_->name_of(shared_.rank()), ", got ", own.size,
         " samples from index ", own.first, "; divide the batch with distribution::share");
     count_ = whole;
     counted_ = counted_by(step.job.loss, own, step.job.net.output_shape());
     if (!counted_.all()) {
-      const auto of_ranks = gather_values(*shared_.ranks, count_of(counted_, own));
+      const auto of_ranks = gather_values(*ranks_, count_of(counted_, own));
       count_ = std::accumulate(of_ranks.begin(), of_ranks.end(), std::size_t{0});
     }
-    const joint_step joint(*shared_.ranks);
+    const joint_step joint(*ranks_);
     const index_range pieces = shared_.share().pieces;
     outputs_.clear();
     shared_sum* sum = nullptr;
@@ -102,7 +99,7 @@ class shared_step final : public step_runner {
     }
     scores.add_read(count_, of_batch);
     if (scores.how().needs_outputs()) {
-      add_outputs_of_all(*shared_.ranks, own, outputs_, scores);
+      add_outputs_of_all(*ranks_, own, outputs_, scores);
     }
   }
 
@@ -131,7 +128,7 @@ class shared_step final : public step_runner {
                                         {"bfloat16 gradients", text(options.bfloat16_gradients)},
                                         {"bucket bytes", text(options.bucket_bytes)},
                                         {"share memory", text(options.share_memory)}};
-    require_same_settings(*shared_.ranks, own);
+    require_same_settings(*ranks_, own);
   }
 
   /// A recorded first half of a step and the properties of the batches for which it can be used.
@@ -192,9 +189,9 @@ class shared_step final : public step_runner {
       sums_.erase(sums_.begin());
     }
     if (source.real_bytes() == sizeof(float)) {
-      sums_.push_back(std::make_unique<shared_sum_of<float>>(shared_, *shared_.ranks, layout));
+      sums_.push_back(std::make_unique<shared_sum_of<float>>(shared_, *ranks_, layout));
     } else {
-      sums_.push_back(std::make_unique<shared_sum_of<double>>(shared_, *shared_.ranks, layout));
+      sums_.push_back(std::make_unique<shared_sum_of<double>>(shared_, *ranks_, layout));
     }
     sums_.back()->begin();
     return *sums_.back();
@@ -308,6 +305,7 @@ class shared_step final : public step_runner {
   }
 
   distribution shared_;
+  rank_group* ranks_;                  // shared_.ranks
   std::shared_ptr<const char> model_;  // of the recorded programs; see model_core::identity
   std::vector<recorded_gradients> gradients_;
   std::vector<std::pair<sum_layout, update_program>> updates_;

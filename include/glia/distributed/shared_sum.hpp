@@ -8,8 +8,8 @@
 
 #include "glia/backends/host_backend.hpp"
 #include "glia/distributed/batch_sum.hpp"
-#include "glia/distributed/distribution.hpp"
 #include "glia/distributed/gradient_program.hpp"
+#include "glia/training/distribution.hpp"
 
 namespace glia {
 

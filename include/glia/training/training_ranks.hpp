@@ -3,18 +3,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/core/named_tensor.hpp"
-#include "glia/training/callback.hpp"
-#include "glia/training/running_scores.hpp"
-#include "glia/training/training_state.hpp"
 
 namespace glia {
+
+struct callback_result;
+struct distribution;
+struct named_tensor;
+class running_scores;
+class step_runner;
+struct training_state;
 
 /// Thrown on every rank if one of the processes that train together fails or disappears. The
 /// message contains that rank's number, machine and reason.
@@ -54,6 +58,11 @@ class training_ranks {
   [[nodiscard]] virtual std::size_t size() const noexcept = 0;
   /// Tells all ranks that this rank cannot continue, and the reason.
   virtual void fail(std::string_view reason) noexcept = 0;
+
+  /// Returns the object that takes the steps of these ranks. `shared` contains the ranks. Throws
+  /// `value_error` for options that cannot be combined.
+  [[nodiscard]] virtual std::shared_ptr<step_runner> make_step_runner(
+      const distribution& shared) = 0;
 
   /// Throws `rank_error` on every rank if the settings of a training, or the programs, differ.
   virtual void require_same_training(std::span<const rank_setting> settings) = 0;

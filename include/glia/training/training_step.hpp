@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "glia/training/device_state.hpp"
+#include "glia/training/distribution.hpp"
 #include "glia/training/step_runner.hpp"
 #include "glia/training/training_job.hpp"
 #include "glia/training/training_ranks.hpp"
@@ -14,10 +15,9 @@ namespace glia {
 /// Takes training steps: checks the batch, runs the recorded step and counts it.
 class training_step {
  public:
-  /// `ranks` are the processes that train together; null if this process trains alone. Throws
-  /// `value_error` if the model does not fit the loss.
-  training_step(const training_job& job, std::shared_ptr<step_runner> runner,
-                std::shared_ptr<training_ranks> ranks);
+  /// Throws `value_error` if the model does not fit the loss, or for options of the distribution
+  /// that cannot be combined.
+  training_step(const training_job& job, const distribution& shared);
 
   /// Takes one training step on a batch, for the whole model or for the part after its frozen
   /// layers. Adds the batch's loss and metrics to `scores` if it is not null. On devices that

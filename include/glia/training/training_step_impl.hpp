@@ -10,6 +10,7 @@
 #include "glia/core/busy_time.hpp"
 #include "glia/core/inline.hpp"
 #include "glia/training/batch_checks.hpp"
+#include "glia/training/local_step.hpp"
 #include "glia/training/training_step.hpp"
 
 namespace glia {
@@ -26,10 +27,13 @@ GLIA_INLINE void collect_thread_times(const device& source, timeline* times) {
 
 }  // namespace detail
 
-GLIA_INLINE training_step::training_step(const training_job& job,
-                                         std::shared_ptr<step_runner> runner,
-                                         std::shared_ptr<training_ranks> ranks)
-    : runner_(std::move(runner)), ranks_(std::move(ranks)) {
+GLIA_INLINE training_step::training_step(const training_job& job, const distribution& shared)
+    : ranks_(shared.ranks) {
+  require<value_error>(ranks_ != nullptr || !shared.options.reproducible,
+                       "trainer: the option `reproducible` of a distribution needs ranks; for one "
+                       "process, set .ranks = std::make_shared<glia::lone_rank>(), from "
+                       "<glia/distributed.hpp>");
+  runner_ = ranks_ ? ranks_->make_step_runner(shared) : std::make_shared<local_step>();
   require_logits(job.net.plan(), job.loss);
 }
 

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "glia/distributed/batch_sum.hpp"
-#include "glia/distributed/rank_group.hpp"
+#include "glia/core/pieces.hpp"
+#include "glia/training/training_ranks.hpp"
 
 namespace glia {
 
@@ -13,7 +13,7 @@ struct distributed_options {
   /// Whether the parameters are the same, bit for bit, for any number of ranks. If true, each batch
   /// is cut into `pieces` pieces, which are divided among the ranks. The gradients of the pieces
   /// are added along a fixed tree. A rank computes its pieces one after the other, which takes
-  /// longer if the pieces are small.
+  /// longer if the pieces are small. One process alone needs a `lone_rank` for it.
   bool reproducible = false;
   /// Number of pieces of a batch, at least the number of ranks. Used only if `reproducible` is
   /// true.
@@ -30,11 +30,10 @@ struct distributed_options {
 
 /// The ranks that share a training, and the options of the distributed training.
 struct distribution {
-  std::shared_ptr<rank_group> ranks = nullptr;  ///< The ranks; nullptr: this process trains alone.
+  /// The ranks; null: this process trains alone. See `distributed` and `lone_rank`.
+  std::shared_ptr<training_ranks> ranks = nullptr;
   distributed_options options = {};
 
-  /// Returns whether batches are cut into pieces, for several ranks or for a reproducible training.
-  [[nodiscard]] bool is_shared() const noexcept { return ranks != nullptr || options.reproducible; }
   /// Returns the number of this rank; 0 without ranks.
   [[nodiscard]] std::size_t rank() const noexcept { return ranks ? ranks->rank() : 0; }
   /// Returns the number of ranks; 1 without ranks.
