@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <glia/glia.hpp>
+#include <glia/graph/graph.hpp>
 #include <span>
 #include <string_view>
 #include <type_traits>

@@ -1,4 +1,5 @@
 #include <glia/backends/cpu.hpp>
+#include <glia/backends/program.hpp>
 #include <glia/backends/recorder.hpp>
 #include <glia/backends/reference.hpp>
 

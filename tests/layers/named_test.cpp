@@ -1,3 +1,5 @@
+#include <glia/backends/recorder.hpp>
+
 #include "catch.hpp"
 #include "helpers.hpp"
 

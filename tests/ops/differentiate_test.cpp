@@ -1,4 +1,5 @@
 #include <glia/backends/program.hpp>
+#include <glia/backends/recorder.hpp>
 #include <glia/ops/differentiate.hpp>
 
 #include "catch.hpp"

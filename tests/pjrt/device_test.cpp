@@ -1,3 +1,5 @@
+#include <glia/backends/program.hpp>
+#include <glia/backends/recorder.hpp>
 #include <glia/pjrt.hpp>
 
 #include "catch.hpp"

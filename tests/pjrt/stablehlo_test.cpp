@@ -1,3 +1,4 @@
+#include <glia/backends/recorder.hpp>
 #include <glia/stablehlo/module.hpp>
 
 #include "catch.hpp"

@@ -9,7 +9,6 @@
 #include "glia/backends/compilations.hpp"
 #include "glia/core/inline.hpp"
 #include "glia/graph/any_kernel.hpp"
-#include "glia/graph/graph.hpp"
 #include "glia/kernels/fused_kernel_set.hpp"
 #include "glia/kernels/tensor.hpp"
 
@@ -17,6 +16,7 @@ namespace glia {
 
 class busy_log;
 class executable;
+class graph;
 
 /// One call of a kernel. A backend writes the results. It may move operands out, and it may reuse
 /// the memory of an operand whose handle is the last one; see `backend`.

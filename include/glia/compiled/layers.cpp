@@ -1,4 +1,6 @@
 #include "glia/glia.hpp"
+#include "glia/layers/initializer_impl.hpp"
+#include "glia/layers/parameters_impl.hpp"
 #include "glia/layers/scope_impl.hpp"
 #include "glia/models/plan_model_impl.hpp"
 #include "glia/models/zoo/zoo_network_impl.hpp"

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -14,13 +13,9 @@
 
 #include "glia/core/error.hpp"
 #include "glia/graph/any_kernel.hpp"
+#include "glia/graph/value_id.hpp"
 
 namespace glia {
-
-/// The index of a value. A value is a tensor of a graph.
-using value_id = std::uint32_t;
-/// The index that stands for an omitted operand.
-inline constexpr value_id no_value = std::numeric_limits<value_id>::max();
 
 /// The part of a training step that a node belongs to.
 enum class step_phase : std::uint8_t { forward, backward, update };

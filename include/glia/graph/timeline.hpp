@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "glia/core/busy_time.hpp"
-#include "glia/graph/graph.hpp"
 
 namespace glia {
+
+class graph;
 
 /// The time of one node of a graph, or of a whole stretch of nodes that run on batch tiles.
 struct kernel_time {

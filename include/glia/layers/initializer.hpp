@@ -1,15 +1,11 @@
 #pragma once
 
-#include <cmath>
-#include <cstddef>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <ostream>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "glia/core/error.hpp"
 #include "glia/core/memory_pool.hpp"
@@ -69,162 +65,51 @@ struct fans {
   double out;  ///< Fan-out.
 };
 /// Returns the fan-in and fan-out of a parameter of shape s.
-[[nodiscard]] inline fans fans_of(const shape& s) {
-  if (s.rank() < 2) {
-    const auto size = static_cast<double>(s.size());
-    return {size, size};
-  }
-  const auto outputs = static_cast<double>(s.back());
-  const auto inputs = static_cast<double>(s[s.rank() - 2]);
-  const double field = static_cast<double>(s.size()) / (outputs * inputs);
-  return {inputs * field, outputs * field};
-}
-
-namespace detail {
-
-inline void fill_uniform(std::span<float> values, double bound, random_stream& random) {
-  for (float& value : values) {
-    value = static_cast<float>((2 * random.uniform() - 1) * bound);
-  }
-}
-
-inline initializer uniform_with(std::string name, double (*limit)(fans)) {
-  return {std::move(name), [limit](std::span<float> values, const shape& s, random_stream& random) {
-            fill_uniform(values, limit(fans_of(s)), random);
-          }};
-}
-
-inline initializer normal_with(std::string name, double (*deviation)(fans)) {
-  return {std::move(name),
-          [deviation](std::span<float> values, const shape& s, random_stream& random) {
-            const double scale = deviation(fans_of(s));
-            for (float& value : values) {
-              value = static_cast<float>(random.normal() * scale);
-            }
-          }};
-}
-
-/// Fills a matrix with orthogonal columns or rows of length `gain`. These are drawn from a normal
-/// distribution and made orthogonal by the Gram-Schmidt method, which runs twice for full
-/// precision.
-inline void fill_orthogonal(std::span<float> values, const shape& s, double gain,
-                            random_stream& random) {
-  const std::size_t columns = s.rank() == 0 ? 1 : s.back();
-  const std::size_t rows = columns == 0 ? 0 : values.size() / columns;
-  const bool wide = rows < columns;
-  const std::size_t count = wide ? rows : columns;
-  const std::size_t length = wide ? columns : rows;
-  std::vector<double> vectors(count * length);
-  const auto vector = [&](std::size_t i) { return std::span(vectors).subspan(i * length, length); };
-  const auto product = [](std::span<const double> a, std::span<const double> b) {
-    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-  };
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::span<double> v = vector(i);
-    for (double& number : v) {
-      number = random.normal();
-    }
-    for (std::size_t j = 0; j < 2 * i; ++j) {
-      const std::span<const double> other = vector(j % i);
-      const double share = product(v, other);
-      for (std::size_t k = 0; k < length; ++k) {
-        v[k] -= share * other[k];
-      }
-    }
-    const double norm = std::sqrt(product(v, v));
-    for (std::size_t k = 0; k < length; ++k) {
-      v[k] /= norm;
-      values[wide ? i * columns + k : k * columns + i] = static_cast<float>(gain * v[k]);
-    }
-  }
-}
-
-}  // namespace detail
+[[nodiscard]] fans fans_of(const shape& s);
 
 /// Glorot's uniform initializer: uniform in [-b, b] with b = sqrt(6 / (fan-in + fan-out)). Glorot
 /// and Bengio, AISTATS 2010, eq. 16.
-[[nodiscard]] inline initializer glorot_uniform() {
-  return detail::uniform_with("glorot_uniform",
-                              [](fans f) { return std::sqrt(6 / (f.in + f.out)); });
-}
+[[nodiscard]] initializer glorot_uniform();
 /// Glorot's normal initializer: normal with mean 0 and variance 2 / (fan-in + fan-out). As in
 /// PyTorch it is not truncated; Keras truncates at two standard deviations. Glorot and Bengio,
 /// AISTATS 2010, eq. 12.
-[[nodiscard]] inline initializer glorot_normal() {
-  return detail::normal_with("glorot_normal", [](fans f) { return std::sqrt(2 / (f.in + f.out)); });
-}
+[[nodiscard]] initializer glorot_normal();
 /// He's uniform initializer: uniform in [-b, b] with b = sqrt(6 / fan-in). He, Zhang, Ren and Sun,
 /// ICCV 2015, eq. 10.
-[[nodiscard]] inline initializer he_uniform() {
-  return detail::uniform_with("he_uniform", [](fans f) { return std::sqrt(6 / f.in); });
-}
+[[nodiscard]] initializer he_uniform();
 /// He's normal initializer: normal with mean 0 and variance 2 / fan-in. As in PyTorch it is not
 /// truncated; Keras truncates at two standard deviations. He, Zhang, Ren and Sun, ICCV 2015,
 /// eq. 10.
-[[nodiscard]] inline initializer he_normal() {
-  return detail::normal_with("he_normal", [](fans f) { return std::sqrt(2 / f.in); });
-}
+[[nodiscard]] initializer he_normal();
 /// LeCun's uniform initializer: uniform in [-b, b] with b = sqrt(3 / fan-in). LeCun, Bottou, Orr
 /// and Müller, Efficient BackProp, 1998, eq. 16.
-[[nodiscard]] inline initializer lecun_uniform() {
-  return detail::uniform_with("lecun_uniform", [](fans f) { return std::sqrt(3 / f.in); });
-}
+[[nodiscard]] initializer lecun_uniform();
 /// LeCun's normal initializer: normal with mean 0 and variance 1 / fan-in. It is not truncated;
 /// Keras truncates at two standard deviations. LeCun, Bottou, Orr and Müller, Efficient BackProp,
 /// 1998, eq. 16.
-[[nodiscard]] inline initializer lecun_normal() {
-  return detail::normal_with("lecun_normal", [](fans f) { return std::sqrt(1 / f.in); });
-}
+[[nodiscard]] initializer lecun_normal();
 
 /// Uniform initializer: uniform in [-bound, bound]. random_uniform(0.05) is equivalent to Keras's
 /// RandomUniform with its defaults.
-[[nodiscard]] inline initializer random_uniform(double bound) {
-  return {text("uniform(", bound, ")"),
-          [bound](std::span<float> values, const shape&, random_stream& random) {
-            detail::fill_uniform(values, bound, random);
-          }};
-}
+[[nodiscard]] initializer random_uniform(double bound);
 
 /// Uniform initializer: uniform in [low, high]. Throws `value_error` if low is larger than high.
-[[nodiscard]] inline initializer random_uniform(double low, double high) {
-  require<value_error>(low <= high, "random_uniform: expected low <= high, got ", low, " and ",
-                       high);
-  return {text("uniform(", low, ", ", high, ")"),
-          [low, high](std::span<float> values, const shape&, random_stream& random) {
-            for (float& value : values) {
-              value = static_cast<float>(low + random.uniform() * (high - low));
-            }
-          }};
-}
+[[nodiscard]] initializer random_uniform(double low, double high);
 
 /// Normal initializer: normal with a mean and a standard deviation. The defaults are those of
 /// Keras's RandomNormal. Throws `value_error` if the standard deviation is negative.
-[[nodiscard]] inline initializer random_normal(double mean = 0, double stddev = 0.05) {
-  require<value_error>(stddev >= 0, "random_normal: expected a stddev of at least 0, got ", stddev);
-  return {text("normal(", mean, ", ", stddev, ")"),
-          [mean, stddev](std::span<float> values, const shape&, random_stream& random) {
-            for (float& value : values) {
-              value = static_cast<float>(mean + stddev * random.normal());
-            }
-          }};
-}
+[[nodiscard]] initializer random_normal(double mean = 0, double stddev = 0.05);
 
 /// Orthogonal initializer: a random matrix with orthogonal columns of length `gain`, or orthogonal
 /// rows if it has fewer rows than columns. The last axis of the parameter counts the columns, and
 /// all other axes together count the rows. Saxe et al., ICLR 2014.
-[[nodiscard]] inline initializer orthogonal(double gain = 1) {
-  return {gain == 1 ? "orthogonal" : text("orthogonal(", gain, ")"),
-          [gain](std::span<float> values, const shape& s, random_stream& random) {
-            detail::fill_orthogonal(values, s, gain, random);
-          }};
-}
+[[nodiscard]] initializer orthogonal(double gain = 1);
 
 /// Constant initializer: every element is `value`.
-[[nodiscard]] inline initializer constant(double value) {
-  return {text("constant(", value, ")"),
-          [value](std::span<float> values, const shape&, random_stream&) {
-            std::fill(values.begin(), values.end(), static_cast<float>(value));
-          }};
-}
+[[nodiscard]] initializer constant(double value);
 
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/layers/initializer_impl.hpp"
+#endif

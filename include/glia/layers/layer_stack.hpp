@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/recorder.hpp"
 #include "glia/layers/scope.hpp"
 
 namespace glia {

@@ -14,14 +14,15 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/recorder.hpp"
 #include "glia/core/described.hpp"
+#include "glia/core/output_kind.hpp"
 #include "glia/layers/parameters.hpp"
-#include "glia/layers/plan.hpp"
 #include "glia/ops/dropout.hpp"
 #include "glia/ops/tape.hpp"
 
 namespace glia {
+
+class plan_writer;
 
 /// Whether a model is trained or used for predictions; dropout and batch normalization depend on
 /// it.

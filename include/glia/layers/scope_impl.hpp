@@ -10,7 +10,9 @@
 #include <string_view>
 #include <utility>
 
+#include "glia/backends/recorder.hpp"
 #include "glia/core/inline.hpp"
+#include "glia/layers/plan_writer.hpp"
 #include "glia/layers/scope.hpp"
 
 namespace glia {

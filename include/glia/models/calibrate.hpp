@@ -12,10 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "glia/backends/program.hpp"
+#include "glia/backends/recorder.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/xtensor.hpp"
 #include "glia/data/dataset.hpp"
 #include "glia/graph/improve.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/quantization.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/models/model_core.hpp"

@@ -1,37 +1,20 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include "glia/backends/device.hpp"
-#include "glia/backends/program.hpp"
-#include "glia/backends/recorder.hpp"
 #include "glia/core/function_ref.hpp"
 #include "glia/core/spin_lock.hpp"
-#include "glia/graph/quantization.hpp"
+#include "glia/graph/timeline.hpp"
 #include "glia/layers/parameters.hpp"
 
 namespace glia {
 
-/// The compiled inference graphs of a description, for one batch size.
-struct inference_programs {
-  program once;  ///< Computes the values that depend only on the parameters.
-  program each;  ///< Computes the outputs of a batch from these values.
-  std::atomic<std::uint64_t> versions{0};
-
-  /// Compiles a recorded graph. Its inputs are the samples, followed by the parameters in their
-  /// order.
-  [[nodiscard]] static std::shared_ptr<inference_programs> make(
-      const recorder& recorded, const glia::device& device, std::size_t rows, bool depth_first,
-      const function_ref<void(graph&)>* quantize = nullptr);
-
-  inference_programs(program first, program then) : once(std::move(first)), each(std::move(then)) {}
-};
+class graph;
+struct inference_programs;
 
 /// A snapshot of a model for inference with one batch size. Values that depend only on parameters
 /// are already computed, batch normalization is folded into the weights, and kernels are fused.
@@ -45,6 +28,10 @@ class inference {
   [[nodiscard]] tensor operator()(tensor x, timeline* times = nullptr) const;
 
   [[nodiscard]] const std::shared_ptr<inference_programs>& programs() const { return programs_; }
+  /// The graph that computes the outputs of a batch.
+  [[nodiscard]] const graph& calls() const;
+  /// The device of the graph.
+  [[nodiscard]] const glia::device& device() const;
 
   /// Whether the snapshot was made from the current values of these parameters.
   [[nodiscard]] bool is_of(const parameter_list& parameters) const;

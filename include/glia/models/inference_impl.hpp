@@ -16,6 +16,7 @@
 #include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/models/inference.hpp"
+#include "glia/models/inference_programs.hpp"
 
 namespace glia {
 
@@ -61,6 +62,9 @@ GLIA_INLINE inference::inference(std::shared_ptr<inference_programs> programs,
   once.run(inputs, hoisted);
   std::move(hoisted.begin(), hoisted.end(), std::back_inserter(fixed_));
 }
+
+GLIA_INLINE const graph& inference::calls() const { return programs_->each.calls(); }
+GLIA_INLINE const device& inference::device() const { return programs_->each.device(); }
 
 GLIA_INLINE tensor inference::operator()(tensor x, timeline* times) const {
   tensor y;

@@ -13,13 +13,17 @@
 #include <utility>
 #include <vector>
 
-#include "glia/graph/passes.hpp"
+#include "glia/graph/value_id.hpp"
+#include "glia/layers/plan.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/models/inference.hpp"
 #include "glia/models/model_access.hpp"
 #include "glia/models/prepared.hpp"
 
 namespace glia {
+
+class recorder;
+struct quantization;
 
 /// The options of a `model`.
 struct model_options {
@@ -54,15 +58,7 @@ struct frozen_end {
 
   /// Returns this output in the graph of another training pass. Throws `value_error` if the
   /// description runs different kernels for other batch sizes.
-  [[nodiscard]] value_id value_in(const graph& pass) const {
-    const bool there = node < pass.nodes().size() && pass.nodes()[node].results[0] != no_value;
-    const value_id value = there ? pass.nodes()[node].results[0] : no_value;
-    require<value_error>(there && sample_of(pass.spec(value).shape) == output,
-                         "model: the model runs different kernels for other batch sizes, so that "
-                         "the outputs of its frozen layers cannot be cached; use "
-                         "fit_options{.frozen_outputs = {.cache = false}}");
-    return value;
-  }
+  [[nodiscard]] value_id value_in(const graph& pass) const;
 };
 
 namespace detail {

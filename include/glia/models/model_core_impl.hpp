@@ -8,12 +8,25 @@
 #include <utility>
 #include <vector>
 
+#include "glia/backends/recorder.hpp"
 #include "glia/core/inline.hpp"
 #include "glia/graph/passes.hpp"
+#include "glia/graph/quantization.hpp"
 #include "glia/graph/uses.hpp"
+#include "glia/models/inference_programs.hpp"
 #include "glia/models/model_core.hpp"
 
 namespace glia {
+
+GLIA_INLINE value_id frozen_end::value_in(const graph& pass) const {
+  const bool there = node < pass.nodes().size() && pass.nodes()[node].results[0] != no_value;
+  const value_id value = there ? pass.nodes()[node].results[0] : no_value;
+  require<value_error>(there && sample_of(pass.spec(value).shape) == output,
+                       "model: the model runs different kernels for other batch sizes, so that "
+                       "the outputs of its frozen layers cannot be cached; use "
+                       "fit_options{.frozen_outputs = {.cache = false}}");
+  return value;
+}
 
 GLIA_INLINE model_core::model_core(model_plan plan, const shape& sample, glia::device device,
                                    const model_options& options, forward_pass forward)

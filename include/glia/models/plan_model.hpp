@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "glia/backends/recorder.hpp"
 #include "glia/core/function_ref.hpp"
 #include "glia/layers/plan.hpp"
 #include "glia/layers/scope.hpp"

@@ -3,7 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "glia/backends/recorder.hpp"
 #include "glia/core/inline.hpp"
+#include "glia/layers/plan_writer.hpp"
 #include "glia/models/plan_model.hpp"
 #include "glia/ops/reductions.hpp"
 

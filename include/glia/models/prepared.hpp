@@ -61,12 +61,12 @@ class prepared {
   }
 
   /// The graph of kernels that a call runs.
-  [[nodiscard]] const graph& calls() const { return made().programs()->each.calls(); }
+  [[nodiscard]] const graph& calls() const { return made().calls(); }
 
  private:
   template <class T>
   void compute(std::span<const T> inputs, std::span<T> outputs, timeline* times) const {
-    const glia::device& device = made().programs()->each.device();
+    const glia::device& device = made().device();
     require_integers(integers_, inputs, sample_of(batch_).size());
     device.to_host((*made_)(device.samples_from_host(inputs, batch_), times), outputs);
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "glia/backends/program.hpp"
+#include "glia/backends/recorder.hpp"
 #include "glia/core/inline.hpp"
 #include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"

@@ -16,6 +16,9 @@
 
 namespace glia {
 
+/// The optimizer's state: a list of tensors for each parameter.
+using slot_lists = std::vector<std::vector<tensor>>;
+
 /// A copy of an optimizer of any type. It is used in code that is compiled once for all types of
 /// optimizers.
 class any_optimizer {

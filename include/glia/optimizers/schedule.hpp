@@ -1,17 +1,13 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <functional>
-#include <initializer_list>
 #include <limits>
 #include <memory>
-#include <numbers>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "glia/core/error.hpp"
@@ -74,19 +70,6 @@ class schedule {
   std::shared_ptr<const std::function<double(std::size_t)>> rate_;
 };
 
-namespace detail {
-
-/// Throws `value_error` if a learning rate or a factor is negative or not finite.
-inline void require_rates(std::string_view schedule, std::initializer_list<double> values) {
-  for (const double value : values) {
-    require<value_error>(value >= 0 && std::isfinite(value), schedule,
-                         ": expected rates and factors that are finite and at least 0, got ",
-                         value);
-  }
-}
-
-}  // namespace detail
-
 /// Options of `exponential_decay`.
 struct exponential_decay_options {
   /// Whether the learning rate decreases once every `decay_steps` steps, instead of at every step.
@@ -103,20 +86,9 @@ struct exponential_decay_options {
 ///     glia::sgd{glia::exponential_decay(0.1, 1000, 0.5, {.staircase = true})}
 ///
 /// Throws `value_error` if `decay_steps` is 0, or if a rate is negative or not finite.
-[[nodiscard]] inline schedule exponential_decay(double initial_learning_rate,
-                                                std::size_t decay_steps, double decay_rate,
-                                                const exponential_decay_options& options = {}) {
-  require<value_error>(decay_steps > 0,
-                       "exponential_decay: expected decay_steps of at least 1, got 0");
-  detail::require_rates("exponential_decay", {initial_learning_rate, decay_rate});
-  return {text("exponential_decay(", initial_learning_rate, ", ", decay_steps, " steps, ",
-               decay_rate, options.staircase ? ", staircase)" : ")"),
-          [=, staircase = options.staircase](std::size_t step) {
-            const double decays = static_cast<double>(step) / static_cast<double>(decay_steps);
-            return initial_learning_rate *
-                   std::pow(decay_rate, staircase ? std::floor(decays) : decays);
-          }};
-}
+[[nodiscard]] schedule exponential_decay(double initial_learning_rate, std::size_t decay_steps,
+                                         double decay_rate,
+                                         const exponential_decay_options& options = {});
 
 /// A learning rate that decreases along half a cosine.
 ///
@@ -125,15 +97,7 @@ struct exponential_decay_options {
 /// without restarts.
 ///
 /// Throws `value_error` if `steps` is 0, or if a rate is negative or not finite.
-[[nodiscard]] inline schedule cosine_decay(double rate, std::size_t steps, double last = 0) {
-  require<value_error>(steps > 0, "cosine_decay: expected at least 1 step, got 0");
-  detail::require_rates("cosine_decay", {rate, last});
-  return {
-      text("cosine_decay(", rate, " to ", last, " in ", steps, " steps)"), [=](std::size_t step) {
-        const double done = static_cast<double>(std::min(step, steps)) / static_cast<double>(steps);
-        return last + (rate - last) * 0.5 * (1 + std::cos(std::numbers::pi * done));
-      }};
-}
+[[nodiscard]] schedule cosine_decay(double rate, std::size_t steps, double last = 0);
 
 /// A learning rate that grows linearly before another schedule begins.
 ///
@@ -141,17 +105,10 @@ struct exponential_decay_options {
 /// there on, the rate is the rate of `then`, whose steps are counted from 0 again.
 ///
 /// Throws `value_error` if `first` is negative or not finite.
-[[nodiscard]] inline schedule linear_warmup(std::size_t steps, const schedule& then,
-                                            double first = 0) {
-  detail::require_rates("linear_warmup", {first});
-  return {text("linear_warmup(", steps, " steps from ", first, ", then ", then, ")"),
-          [=](std::size_t step) {
-            if (step >= steps) {
-              return then(step - steps);
-            }
-            const double done = static_cast<double>(step) / static_cast<double>(steps);
-            return first + (then(0) - first) * done;
-          }};
-}
+[[nodiscard]] schedule linear_warmup(std::size_t steps, const schedule& then, double first = 0);
 
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/optimizers/schedule_impl.hpp"
+#endif

@@ -11,7 +11,6 @@
 #include "glia/optimizers/any_optimizer.hpp"
 #include "glia/training/callback.hpp"
 #include "glia/training/running_scores.hpp"
-#include "glia/training/step_program.hpp"
 #include "glia/training/training_state.hpp"
 
 namespace glia {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/backends/recorder.hpp"
 #include "glia/graph/improve.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/training/batch_tensors.hpp"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "glia/core/inline.hpp"
+#include "glia/graph/graph.hpp"
 #include "glia/training/batch_checks.hpp"
 #include "glia/training/batch_tensors.hpp"
 #include "glia/training/local_step.hpp"

@@ -1,11 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "glia/core/ranking.hpp"
@@ -17,131 +12,29 @@ namespace glia {
 
 /// Computes a metric for one output of a model with several outputs. The output's name becomes the
 /// prefix of the metric's name: for_output("digit", accuracy()) is called "digit_accuracy".
-[[nodiscard]] inline metric for_output(const std::string& output, metric of) {
-  of.name = output + "_" + of.name;
-  of.output = output;
-  return of;
-}
+[[nodiscard]] metric for_output(const std::string& output, metric of);
 
 namespace detail {
 
-/// The fraction of the rows of scores (..., K) whose class is among the k highest scores. Rows of
-/// class -1 are ignored. The targets are one class for each row, or one value for each score; in
-/// the second case, the class is the highest value.
-[[nodiscard]] inline double share_in_top_k(std::span<const float> scores,
-                                           std::span<const float> targets, std::size_t classes,
-                                           std::size_t k) {
-  const std::size_t rows = scores.size() / classes;
-  double hits = 0;
-  double counting = 0;
-  for (std::size_t row = 0; row < rows; ++row) {
-    std::size_t truth = 0;
-    if (targets.size() == rows) {
-      if (targets[row] < 0) {
-        continue;
-      }
-      truth = static_cast<std::size_t>(targets[row]);
-    } else {
-      const auto of_row = targets.subspan(row * classes, classes);
-      truth =
-          static_cast<std::size_t>(std::max_element(of_row.begin(), of_row.end()) - of_row.begin());
-    }
-    hits += is_in_top_k(scores.subspan(row * classes, classes), truth, k) ? 1 : 0;
-    ++counting;
-  }
-  return counting == 0 ? 0 : hits / counting;
-}
-
 /// Returns a metric like `m` that skips ignored samples. An additional sum counts the samples that
 /// are not ignored.
-[[nodiscard]] inline metric of_counted(const metric& m, const counted_targets& counted) {
-  metric result = m;
-  result.state_size = m.state_size + 1;
-  result.update_state = [=, add = m.update_state, own = m.state_size](
-                            auto y, const sample_target& t, std::span<double> sums) {
-    if (counted.counts(t.values)) {
-      add(y, t, sums.first(own));
-      sums[own] += 1;
-    }
-  };
-  result.result = [finish = m.result, own = m.state_size, per_sample = m.per_sample](
-                      std::span<const double> sums, double) {
-    std::vector<double> kept(sums.begin(), sums.end() - 1);
-    double count = sums[own];
-    if (per_sample) {
-      kept.clear();
-      for (std::size_t at = 0; at < sums.size(); at += own + 1) {
-        if (sums[at + own] > 0) {
-          kept.insert(kept.end(), sums.begin() + static_cast<std::ptrdiff_t>(at),
-                      sums.begin() + static_cast<std::ptrdiff_t>(at + own));
-        }
-      }
-      count = static_cast<double>(kept.size()) / static_cast<double>(own);
-    }
-    return count == 0 ? 0 : finish ? finish(kept, count) : kept[0] / count;
-  };
-  return result;
-}
+[[nodiscard]] metric of_counted(const metric& m, const counted_targets& counted);
 
 /// Converts the metric of one output to a metric of rows that contain all outputs side by side.
-[[nodiscard]] inline metric of_rows(const metric& m, const std::vector<row_part>& outputs,
-                                    const std::vector<row_part>& targets) {
-  const row_part output = part_called(m.output, outputs, m.name);
-  const row_part target = part_called(m.output, targets, m.name);
-  metric result = m;
-  const bool of_rows = target.classes > 0 && target.extents.rank() > 0;
-  const counted_targets counted{{{target.first, target.end()}}};
-  if (m.counts_classes()) {
-    const std::size_t classes = output.extents.rank() == 0 ? 1 : output.extents.back();
-    require<value_error>(classes > 1, m.name,
-                         ": the metric needs one score for each class, but the output '", m.output,
-                         "' is one number; use another metric, such as glia::mae()");
-    require<value_error>(m.k > 0 && m.k <= classes, m.name, ": expected k from 1 to the ", classes,
-                         " classes of the output '", m.output, "', got ", m.k);
-    result.k = 0;
-    result.update_state = [=, k = m.k](auto y, const sample_target& t, std::span<double> sums) {
-      sums[0] += share_in_top_k(y.subspan(output.first, output.size()),
-                                t.values.subspan(target.first, target.size()), classes, k);
-    };
-    return of_rows ? of_counted(result, counted) : result;
-  }
-  result.update_state = [=, add = m.update_state, name = m.name](auto y, const sample_target& t,
-                                                                 std::span<double> sums) {
-    const auto own = t.values.subspan(target.first, target.size());
-    const bool label = target.classes > 0 && !of_rows;
-    add(y.subspan(output.first, output.size()),
-        label ? sample_target{.label = static_cast<std::int32_t>(own[0]), .threshold = t.threshold}
-              : sample_target{.values = {own, name}, .threshold = t.threshold},
-        sums);
-  };
-  if (m.unsupported_reason) {
-    result.unsupported_reason = [=, refuses = m.unsupported_reason](const measured_outputs&) {
-      return refuses({output.extents, target.extents, output_kind::other});
-    };
-  }
-  return of_rows ? of_counted(result, counted) : result;
-}
+[[nodiscard]] metric of_rows(const metric& m, const std::vector<row_part>& outputs,
+                             const std::vector<row_part>& targets);
 
 }  // namespace detail
 
 /// Converts metrics of single outputs to metrics of rows that contain all outputs side by side.
 /// Throws `value_error` if a metric names an unknown output, or no output although the model has
 /// several outputs.
-[[nodiscard]] inline std::vector<metric> metrics_of_rows(std::vector<metric> metrics,
-                                                         const std::vector<row_part>& outputs,
-                                                         const std::vector<row_part>& targets) {
-  for (metric& m : metrics) {
-    require<value_error>(m.output.empty() == outputs.empty(), m.name,
-                         outputs.empty()
-                             ? ": the metric is for a named output, but the model has no named "
-                               "outputs; remove glia::for_output"
-                             : ": the model has several outputs; name one of them, as in "
-                               "glia::for_output(\"digit\", ...)");
-    if (!m.output.empty()) {
-      m = detail::of_rows(m, outputs, targets);
-    }
-  }
-  return metrics;
-}
+[[nodiscard]] std::vector<metric> metrics_of_rows(std::vector<metric> metrics,
+                                                  const std::vector<row_part>& outputs,
+                                                  const std::vector<row_part>& targets);
 
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/training/output_metrics_impl.hpp"
+#endif

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "glia/backends/recorder.hpp"
 #include "glia/core/inline.hpp"
 #include "glia/training/running_scores_impl.hpp"
 #include "glia/training/step_program_impl.hpp"

@@ -5,8 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "glia/backends/backend.hpp"
-#include "glia/backends/program.hpp"
+#include "glia/backends/device.hpp"
 #include "glia/data/dataset.hpp"
 #include "glia/kernels/classification.hpp"
 #include "glia/kernels/elementwise.hpp"

@@ -15,9 +15,6 @@
 
 namespace glia {
 
-/// The optimizer's state: a list of tensors for each parameter.
-using slot_lists = std::vector<std::vector<tensor>>;
-
 /// The shapes for which a training step is recorded.
 struct step_shapes {
   shape inputs;             ///< Shape of the model's inputs, even if the step skips frozen layers.

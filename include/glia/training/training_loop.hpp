@@ -127,7 +127,3 @@ class training_loop final : public training {
 };
 
 }  // namespace glia
-
-#ifndef GLIA_COMPILED
-#include "glia/training/training_loop_impl.hpp"
-#endif

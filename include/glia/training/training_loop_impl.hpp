@@ -16,6 +16,7 @@
 #include "glia/data/row_store.hpp"
 #include "glia/training/batch_checks.hpp"
 #include "glia/training/evaluate_core.hpp"
+#include "glia/training/fit.hpp"
 #include "glia/training/fit_setup.hpp"
 #include "glia/training/frozen_outputs_impl.hpp"
 #include "glia/training/local_step.hpp"
@@ -382,5 +383,17 @@ GLIA_INLINE void training_loop::tell(glia::event now, const glia::frozen_pass* p
     results_.interrupted = said.next == callback_result::action::interrupt;
   }
 }
+
+namespace detail {
+
+GLIA_INLINE history fit(const training_job& job, device_state& state, training_step& steps,
+                        const fit_options& options, const dataset_view& train,
+                        const dataset_view* validation) {
+  history results;
+  training_loop(job, state, steps, options, results).run(train, validation);
+  return results;
+}
+
+}  // namespace detail
 
 }  // namespace glia

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "glia/backends/program.hpp"
+#include "glia/backends/recorder.hpp"
+#include "glia/core/function_ref.hpp"
+
+namespace glia {
+
+/// The compiled inference graphs of a description, for one batch size.
+struct inference_programs {
+  program once;  ///< Computes the values that depend only on the parameters.
+  program each;  ///< Computes the outputs of a batch from these values.
+  std::atomic<std::uint64_t> versions{0};
+
+  /// Compiles a recorded graph. Its inputs are the samples, followed by the parameters in their
+  /// order.
+  [[nodiscard]] static std::shared_ptr<inference_programs> make(
+      const recorder& recorded, const glia::device& device, std::size_t rows, bool depth_first,
+      const function_ref<void(graph&)>* quantize = nullptr);
+
+  inference_programs(program first, program then) : once(std::move(first)), each(std::move(then)) {}
+};
+
+}  // namespace glia

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <initializer_list>
+#include <numbers>
+#include <string>
+#include <string_view>
+
+#include "glia/core/error.hpp"
+#include "glia/core/inline.hpp"
+#include "glia/optimizers/schedule.hpp"
+
+namespace glia {
+
+namespace detail {
+
+/// Throws `value_error` if a learning rate or a factor is negative or not finite.
+GLIA_INLINE void require_rates(std::string_view schedule, std::initializer_list<double> values) {
+  for (const double value : values) {
+    require<value_error>(value >= 0 && std::isfinite(value), schedule,
+                         ": expected rates and factors that are finite and at least 0, got ",
+                         value);
+  }
+}
+
+}  // namespace detail
+
+GLIA_INLINE schedule exponential_decay(double initial_learning_rate, std::size_t decay_steps,
+                                       double decay_rate,
+                                       const exponential_decay_options& options) {
+  require<value_error>(decay_steps > 0,
+                       "exponential_decay: expected decay_steps of at least 1, got 0");
+  detail::require_rates("exponential_decay", {initial_learning_rate, decay_rate});
+  return {text("exponential_decay(", initial_learning_rate, ", ", decay_steps, " steps, ",
+               decay_rate, options.staircase ? ", staircase)" : ")"),
+          [=, staircase = options.staircase](std::size_t step) {
+            const double decays = static_cast<double>(step) / static_cast<double>(decay_steps);
+            return initial_learning_rate *
+                   std::pow(decay_rate, staircase ? std::floor(decays) : decays);
+          }};
+}
+
+GLIA_INLINE schedule cosine_decay(double rate, std::size_t steps, double last) {
+  require<value_error>(steps > 0, "cosine_decay: expected at least 1 step, got 0");
+  detail::require_rates("cosine_decay", {rate, last});
+  return {
+      text("cosine_decay(", rate, " to ", last, " in ", steps, " steps)"), [=](std::size_t step) {
+        const double done = static_cast<double>(std::min(step, steps)) / static_cast<double>(steps);
+        return last + (rate - last) * 0.5 * (1 + std::cos(std::numbers::pi * done));
+      }};
+}
+
+GLIA_INLINE schedule linear_warmup(std::size_t steps, const schedule& then, double first) {
+  detail::require_rates("linear_warmup", {first});
+  return {text("linear_warmup(", steps, " steps from ", first, ", then ", then, ")"),
+          [=](std::size_t step) {
+            if (step >= steps) {
+              return then(step - steps);
+            }
+            const double done = static_cast<double>(step) / static_cast<double>(steps);
+            return first + (then(0) - first) * done;
+          }};
+}
+
+}  // namespace glia
