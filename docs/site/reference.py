@@ -238,12 +238,12 @@ def entry(name, known):
 KINDS = [
     ("layer", ["layers"], lambda d: d.is_class and any("type_name" in line for line in d.body)),
     ("activation", ["layers"], lambda d: re.search(r"inline constexpr activation \w+", d.text)),
-    ("initializer", ["layers"], lambda d: re.search(r"\binline initializer \w+\(", d.text)),
+    ("initializer", ["layers"], lambda d: re.match(r"(?:\[\[nodiscard\]\] )?(?:inline )?initializer \w+\(", d.text)),
     ("op", ["ops"], lambda d: d.name.startswith("glia::ops::") and "(" in d.text and not d.is_class),
     ("loss", ["losses"], lambda d: d.is_class and any("description()" in line for line in d.body)),
-    ("metric", ["training"], lambda d: re.search(r"\binline metric \w+\(", d.text)),
+    ("metric", ["training"], lambda d: re.match(r"(?:\[\[nodiscard\]\] )?(?:inline )?metric \w+\(", d.text)),
     ("optimizer", ["optimizers"], lambda d: d.is_class and any(re.search(r"\bvoid apply\(", line) for line in d.body)),
-    ("schedule", ["optimizers"], lambda d: re.search(r"\binline schedule \w+\(", d.text)),
+    ("schedule", ["optimizers"], lambda d: re.match(r"(?:\[\[nodiscard\]\] )?(?:inline )?schedule \w+\(", d.text)),
     ("callback", ["training"], lambda d: d.is_class and any(re.search(r"operator\(\)\(const training&", line) for line in d.body)),
     ("data set", ["data", "image", "video"], lambda d: d.is_class and any(re.search(r"\bvoid (input|sample)\(std::size_t", line) for line in d.body)),
 ]

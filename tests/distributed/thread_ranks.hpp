@@ -16,7 +16,7 @@
 #include <tuple>
 #include <vector>
 
-#include "glia/distributed/rank_group.hpp"
+#include "glia/distributed.hpp"
 
 namespace test {
 

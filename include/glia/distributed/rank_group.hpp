@@ -35,7 +35,8 @@ struct shared_memory {
 /// The processes that train one model together. Each process has a copy of the model and a number,
 /// its rank, from 0. A class that sends bytes between processes, such as the class behind
 /// `glia::mpi::communicator`, implements this interface: the functions below, and `rank`, `size`
-/// and `fail` of `training_ranks`. The rest of glia uses only the interface.
+/// and `fail` of `training_ranks`, and includes glia/distributed.hpp. The rest of glia uses only
+/// the interface.
 ///
 /// Transfers run while other work continues. The memory of a transfer must remain valid until the
 /// transfer is done. If nobody waits for a transfer any more, pass its memory to `keep`. Any thread
@@ -92,29 +93,4 @@ class rank_group : public training_ranks {
   std::vector<std::shared_ptr<const void>> kept_;
 };
 
-/// A group of one process.
-class lone_rank final : public rank_group {
- public:
-  [[nodiscard]] std::size_t rank() const noexcept override { return 0; }
-  [[nodiscard]] std::size_t size() const noexcept override { return 1; }
-  [[nodiscard]] std::string name_of(std::size_t /*rank*/) const override { return "rank 0"; }
-  [[nodiscard]] transfer start_exchange(transfer_kind /*kind*/, rank_blocks /*send*/,
-                                        rank_blocks /*receive*/) override {
-    return {};
-  }
-  [[nodiscard]] transfer start_gather(transfer_kind /*kind*/, rank_blocks /*all*/) override {
-    return {};
-  }
-  [[nodiscard]] bool is_done(transfer& /*one*/) override { return true; }
-  [[nodiscard]] std::shared_ptr<const shared_memory> share_memory(std::size_t /*bytes*/) override {
-    return nullptr;
-  }
-  void look_for_failures() override {}
-  void fail(std::string_view /*reason*/) noexcept override {}
-};
-
 }  // namespace glia
-
-#ifndef GLIA_COMPILED
-#include "glia/distributed/rank_group_impl.hpp"
-#endif

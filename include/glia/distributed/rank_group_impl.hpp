@@ -22,6 +22,9 @@
 #include "glia/distributed/running_build.hpp"
 #include "glia/distributed/shared_step.hpp"
 #include "glia/distributed/state_bytes.hpp"
+#include "glia/training/callback.hpp"
+#include "glia/training/running_scores.hpp"
+#include "glia/training/training_state.hpp"
 
 namespace glia {
 

@@ -245,3 +245,7 @@ class ranks final : public rank_group {
 };
 
 }  // namespace glia::mpi
+
+#ifndef GLIA_COMPILED
+#include "glia/distributed/rank_group_impl.hpp"
+#endif
