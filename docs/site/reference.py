@@ -273,6 +273,7 @@ def check():
         count[kind] = count.get(kind, 0) + 1
         if one.name not in asked:
             wrong.append(f"{one.header.relative_to(ROOT)}: the {kind} {one.name} has no entry in docs/reference")
+    wrong += [f"no header declares any {kind}: its pattern in KINDS no longer matches" for kind, _, _ in KINDS if kind not in count]
     for line in wrong:
         print(line, file=sys.stderr)
     print(", ".join(f"{number} {kind}{'es' if kind.endswith('s') else 's'}" for kind, number in count.items()) + f": {len(asked)} entries, {len(wrong)} complaints")
