@@ -32,25 +32,27 @@ inline void add_rank_options(CLI::App& app, rank_choice& ranks) {
 /// The processes of a run.
 class run_ranks {
  public:
-  /// `all` is null if one process trains alone.
-  run_ranks(const rank_choice& choice, std::shared_ptr<glia::rank_group> all)
-      : all_(std::move(all)), how_(choice.how) {}
+  explicit run_ranks(const rank_choice& choice, std::shared_ptr<glia::rank_group> group = nullptr)
+      : group_(std::move(group)), options_(choice.how) {}
 
-  [[nodiscard]] bool is_first() const { return all_ == nullptr || all_->rank() == 0; }
+  [[nodiscard]] bool is_first() const { return group_ == nullptr || group_->rank() == 0; }
   /// Null if one process trains alone.
-  [[nodiscard]] glia::rank_group* all() const { return all_.get(); }
+  [[nodiscard]] glia::rank_group* group() const { return group_.get(); }
   [[nodiscard]] glia::trainer_options share(glia::trainer_options options) const {
-    options.distribution = {all_, how_};
+    options.distribution = {group_, options_};
+    if (group_ == nullptr && options_.reproducible) {
+      options.distribution.ranks = std::make_shared<glia::lone_rank>();
+    }
     return options;
   }
   [[nodiscard]] glia::evaluate_options share(glia::evaluate_options options = {}) const {
-    options.ranks = all_.get();
+    options.ranks = group_.get();
     return options;
   }
 
  private:
-  std::shared_ptr<glia::rank_group> all_;
-  glia::distributed_options how_;
+  std::shared_ptr<glia::rank_group> group_;
+  glia::distributed_options options_;
 };
 
 /// Calls use(ranks) with the processes that were asked for, of which only the first one prints, and
@@ -58,8 +60,7 @@ class run_ranks {
 template <class Use>
 int with_ranks(const rank_choice& choice, [[maybe_unused]] std::size_t& threads, const Use& use) {
   if (!choice.distributed) {
-    return use(
-        run_ranks(choice, choice.how.reproducible ? std::make_shared<glia::lone_rank>() : nullptr));
+    return use(run_ranks(choice));
   }
 #ifdef GLIA_WITH_MPI
   return glia::mpi::run([&](const glia::mpi::communicator& all) {

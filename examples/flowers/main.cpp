@@ -199,7 +199,7 @@ int train(const settings& s, const glia::device& device, const run_ranks& ranks)
   glia::history history;
   if (net.frozen_output_shape()) {
     glia::frozen_output_options shared = feature_store;
-    shared.ranks = ranks.all();
+    shared.ranks = ranks.group();
     kept = glia::compute_frozen_outputs(net, validation, "validation", shared);
     history.interrupted = !kept;
   }

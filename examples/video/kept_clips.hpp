@@ -125,14 +125,14 @@ template <class Model>
 [[nodiscard]] bool run_frozen(const Model& net, const glia::clip_dataset& clips,
                               const kept_clips& kept, std::string_view what,
                               const run_ranks& ranks) {
-  if (ranks.all() == nullptr) {
+  if (ranks.group() == nullptr) {
     return run_missing(net, clips, kept, what, {});
   }
   // What others have put into a folder of their own is still missing in the second pass.
-  for (const std::size_t of : {ranks.all()->size(), std::size_t{1}}) {
-    const std::size_t own = ranks.all()->rank() % of;
+  for (const std::size_t of : {ranks.group()->size(), std::size_t{1}}) {
+    const std::size_t own = ranks.group()->rank() % of;
     const bool whole = run_missing(net, clips, kept, what, {own, of});
-    for (const int done : glia::gather_values(*ranks.all(), whole ? 1 : 0)) {
+    for (const int done : glia::gather_values(*ranks.group(), whole ? 1 : 0)) {
       if (done == 0) {
         return false;
       }

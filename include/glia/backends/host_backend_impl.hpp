@@ -92,18 +92,20 @@ GLIA_INLINE void host_memory_backend::require_own(const tensor& x) const {
   if (x.home() == tensor_home::host && x.real_bytes() == real_bytes_) {
     return;
   }
-  require<value_error>(false, name(), ": the tensor ", x.shape(),
-                       x.home() == tensor_home::host
-                           ? " has numbers of another type than the device"
-                       : x.home() == tensor_home::graph ? " is a value of a recorded graph"
-                                                        : " belongs to another device",
-                       "; copy numbers to the host and then to this device");
+  throw value_error(text(name(), ": the tensor ", x.shape(),
+                         x.home() == tensor_home::host
+                             ? " has numbers of another type than the device"
+                         : x.home() == tensor_home::graph ? " is a value of a recorded graph"
+                                                          : " belongs to another device",
+                         "; copy numbers to the host and then to this device"));
 }
 
 GLIA_INLINE host_function host_memory_backend::function_for(const kernel_type& type) const {
   const host_function function = type.on_host != nullptr ? type.on_host : find(type);
-  require<value_error>(function != nullptr, "the device ", name(),
-                       " has no implementation of the kernel '", type.name, "'");
+  if (function == nullptr) {  // `require` would ask for the name in each call of a kernel
+    throw value_error(
+        text("the device ", name(), " has no implementation of the kernel '", type.name, "'"));
+  }
   return function;
 }
 

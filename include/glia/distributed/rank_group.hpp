@@ -35,8 +35,8 @@ struct shared_memory {
 /// The processes that train one model together. Each process has a copy of the model and a number,
 /// its rank, from 0. A class that sends bytes between processes, such as the class behind
 /// `glia::mpi::communicator`, implements this interface: the functions below, and `rank`, `size`
-/// and `fail` of `training_ranks`, and includes glia/distributed.hpp. The rest of glia uses only
-/// the interface.
+/// and `fail` of `training_ranks`. Its header includes glia/distributed.hpp, which defines the
+/// other functions. The rest of glia uses only the interface.
 ///
 /// Transfers run while other work continues. The memory of a transfer must remain valid until the
 /// transfer is done. If nobody waits for a transfer any more, pass its memory to `keep`. Any thread

@@ -11,7 +11,6 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
-#include "glia/core/memory_pool.hpp"
 #include "glia/core/random.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/layers/initializer.hpp"

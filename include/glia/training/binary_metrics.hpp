@@ -1,7 +1,5 @@
 #pragma once
 
-#include "glia/core/error.hpp"
-#include "glia/core/shape.hpp"
 #include "glia/training/metric.hpp"
 
 // Metrics for two classes. Class 1 is the positive class. The model has one or two outputs. If it

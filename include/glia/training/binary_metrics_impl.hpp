@@ -25,12 +25,12 @@ GLIA_INLINE bool taken_for_one(std::span<const float> y, const sample_target& t)
 
 /// Returns why the metric does not fit these outputs and targets, or an empty text if it fits; see
 /// metric::unsupported_reason.
-GLIA_INLINE std::string refuse_unless_binary(const measured_outputs& of) {
-  if (of.output.size() > 2) {
+GLIA_INLINE std::string refuse_unless_binary(const measured_outputs& measured) {
+  if (measured.output.size() > 2) {
     return text("expected a model with one output or two outputs, for the classes 0 and 1, got ",
-                "outputs of shape ", of.output);
+                "outputs of shape ", measured.output);
   }
-  return !of.values
+  return !measured.values
              ? ""
              : "expected samples with class labels, got real-valued targets; if the targets are 0 "
                "and 1, pass them as labels, for example with glia::labeled_arrays";

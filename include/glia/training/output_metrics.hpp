@@ -3,9 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "glia/core/ranking.hpp"
 #include "glia/core/row_part.hpp"
-#include "glia/losses/targets.hpp"
 #include "glia/training/metric.hpp"
 
 namespace glia {
@@ -13,18 +11,6 @@ namespace glia {
 /// Computes a metric for one output of a model with several outputs. The output's name becomes the
 /// prefix of the metric's name: for_output("digit", accuracy()) is called "digit_accuracy".
 [[nodiscard]] metric for_output(const std::string& output, metric of);
-
-namespace detail {
-
-/// Returns a metric like `m` that skips ignored samples. An additional sum counts the samples that
-/// are not ignored.
-[[nodiscard]] metric of_counted(const metric& m, const counted_targets& counted);
-
-/// Converts the metric of one output to a metric of rows that contain all outputs side by side.
-[[nodiscard]] metric of_rows(const metric& m, const std::vector<row_part>& outputs,
-                             const std::vector<row_part>& targets);
-
-}  // namespace detail
 
 /// Converts metrics of single outputs to metrics of rows that contain all outputs side by side.
 /// Throws `value_error` if a metric names an unknown output, or no output although the model has

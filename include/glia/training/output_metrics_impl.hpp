@@ -50,6 +50,8 @@ GLIA_INLINE double share_in_top_k(std::span<const float> scores, std::span<const
   return counting == 0 ? 0 : hits / counting;
 }
 
+/// Returns a metric like `m` that skips ignored samples. An additional sum counts the samples that
+/// are not ignored.
 GLIA_INLINE metric of_counted(const metric& m, const counted_targets& counted) {
   metric result = m;
   result.state_size = m.state_size + 1;
@@ -79,6 +81,7 @@ GLIA_INLINE metric of_counted(const metric& m, const counted_targets& counted) {
   return result;
 }
 
+/// Converts the metric of one output to a metric of rows that contain all outputs side by side.
 GLIA_INLINE metric of_rows(const metric& m, const std::vector<row_part>& outputs,
                            const std::vector<row_part>& targets) {
   const row_part output = part_called(m.output, outputs, m.name);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "glia/core/error.hpp"
 #include "glia/training/metric.hpp"
 
 namespace glia {

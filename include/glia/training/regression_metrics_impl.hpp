@@ -16,18 +16,19 @@ namespace detail {
 
 /// Returns why the metric does not fit these outputs and targets, or an empty text if it fits; see
 /// metric::unsupported_reason.
-GLIA_INLINE std::string refuse_unless_values(const measured_outputs& of) {
-  if (of.applied != output_kind::other) {
+GLIA_INLINE std::string refuse_unless_values(const measured_outputs& measured) {
+  if (measured.applied != output_kind::other) {
     return text(
         "the metric compares outputs with targets, but the outputs are logits, to which the loss "
         "applies ",
-        name_of(of.applied), "; remove the metric, or compute it from glia::", name_of(of.applied),
+        name_of(measured.applied),
+        "; remove the metric, or compute it from glia::", name_of(measured.applied),
         "(net.predict(x))");
   }
-  return !of.values || *of.values == of.output
+  return !measured.values || *measured.values == measured.output
              ? std::string()
              : text("the metric compares each output with a target, but the outputs have shape ",
-                    of.output, " and the targets have shape ", *of.values);
+                    measured.output, " and the targets have shape ", *measured.values);
 }
 
 }  // namespace detail
