@@ -24,7 +24,7 @@ glia::tensor values(const glia::shape& s) {
   return device().from_host(std::span<const float>(numbers), s);
 }
 
-float* data(const glia::tensor& x) { return glia::tensor_view<float>(x).data(); }
+float* data(const glia::tensor& x) { return glia::detail::tensor_view<float>(x).data(); }
 
 constexpr glia::window2d pixel{};
 constexpr glia::window2d three{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -110,7 +110,7 @@ void bottleneck_in_one(benchmark::State& state) {
   const kernels::conv2d_chain chain{3,
                                     {{{pixel, 1, glia::relu6.map},
                                       {three, b.inner, glia::relu6.map},
-                                      {pixel, 1, glia::identity_map}}}};
+                                      {pixel, 1, glia::kernels::identity_map}}}};
   const auto expand = values({1, 1, b.channels, b.inner});
   const auto depthwise = values({3, 3, 1, b.inner});
   const auto project = values({1, 1, b.inner, b.channels});

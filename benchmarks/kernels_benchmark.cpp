@@ -28,7 +28,7 @@ tensor values(const glia::shape& s, std::uint32_t stream = 1) {
 tensor values_with_zeros(const glia::shape& s, double density) {
   auto numbers = glia::testing::test_values(s, 2);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    numbers[i] = glia::random_bits({.seed = 5}, i) * 0x1p-32 < density ? numbers[i] : 0.0F;
+    numbers[i] = glia::detail::random_bits({.seed = 5}, i) * 0x1p-32 < density ? numbers[i] : 0.0F;
   }
   return device().from_host(std::span<const float>(numbers), s);
 }
@@ -93,10 +93,10 @@ struct convolution {
   [[nodiscard]] glia::shape x() const { return {images, extent, extent, channels}; }
   [[nodiscard]] glia::shape w() const { return {kernel, kernel, channels / groups, filters}; }
   [[nodiscard]] glia::window2d window() const {
-    return glia::resolve_window(x(), kernel, stride, 1, glia::same);
+    return glia::detail::resolve_window(x(), kernel, stride, 1, glia::same);
   }
   [[nodiscard]] glia::shape y() const {
-    return glia::conv2d_rule(x(), w(), window(), groups).output();
+    return glia::kernels::conv2d_rule(x(), w(), window(), groups).output();
   }
 
   std::size_t images, extent, channels, filters, kernel, stride, groups;
@@ -147,7 +147,7 @@ void pooled_convolutions(benchmark::internal::Benchmark* b) {
 
 void conv2d_max_pool2d(benchmark::State& state) {
   const convolution c(state);
-  const glia::convolution_pooling how{c.window(), c.groups, {2, 2, 2, 2}};
+  const glia::kernels::convolution_pooling how{c.window(), c.groups, {2, 2, 2, 2}};
   measure(state, kernels::conv2d_max_pool2d{how, glia::relu.map}, values(c.x()), values(c.w()),
           tensor{});
 }
@@ -157,7 +157,7 @@ void conv2d_max_pool2d_gradient(benchmark::State& state) {
   const convolution c(state);
   const tensor images = values(c.x());
   const tensor weights = values(c.w());
-  const glia::convolution_pooling how{c.window(), c.groups, {2, 2, 2, 2}};
+  const glia::kernels::convolution_pooling how{c.window(), c.groups, {2, 2, 2, 2}};
   const auto [y, position] =
       device().run(kernels::conv2d_max_pool2d{how, glia::relu.map}, images, weights, tensor{});
   const tensor dy = values_with_zeros(y.shape(), 0.7);  // as behind a dropout

@@ -47,7 +47,7 @@ class drawn_images {
   drawn_images(const glia::shape& sample, std::size_t count)
       : sample_(sample), count_(count), values_(count * sample.size()) {
     for (std::size_t at = 0; at < values_.size(); ++at) {
-      const double drawn = glia::random_bits({}, static_cast<std::uint32_t>(at)) * 0x1p-32;
+      const double drawn = glia::detail::random_bits({}, static_cast<std::uint32_t>(at)) * 0x1p-32;
       values_[at] = drawn < 0.8 ? 0.0F : static_cast<float>(drawn);
     }
   }
@@ -99,7 +99,7 @@ nlohmann::json time_steps(const settings& s, const Network& network, const glia:
     }
   }
   // Who comes last to a sum waits for it alone, the others for that rank as well.
-  for (const std::vector<double>& of_rank : glia::gather_each(*ranks.ranks(), waits)) {
+  for (const std::vector<double>& of_rank : glia::detail::gather_each(*ranks.ranks(), waits)) {
     std::transform(waits.begin(), waits.end(), of_rank.begin(), waits.begin(),
                    [](double one, double other) { return std::min(one, other); });
   }

@@ -14,7 +14,7 @@ glia::batch batch_of_digits(std::size_t n, const glia::shape& image) {
   b.size = n;
   b.input_shape = glia::batch_of(n, image);
   for (std::size_t i = 0; i < b.input_shape.size(); ++i) {
-    const double u = glia::random_bits({.seed = 1}, i) * 0x1p-32;
+    const double u = glia::detail::random_bits({.seed = 1}, i) * 0x1p-32;
     b.inputs.push_back(u < 0.19 ? static_cast<float>(u / 0.19) : 0.0F);
   }
   for (std::size_t i = 0; i < n; ++i) {

@@ -23,7 +23,7 @@ struct cost_totals {
 };
 
 /// The backend of a `cost` device.
-class cost_backend final : public glia::shape_backend {
+class cost_backend final : public glia::detail::shape_backend {
  public:
   [[nodiscard]] std::string_view name() const override { return "cost"; }
   [[nodiscard]] std::size_t real_bytes() const override { return sizeof(float); }

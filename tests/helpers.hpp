@@ -33,7 +33,7 @@ inline glia::tensor tensor_of(const glia::device& device, const glia::shape& s,
 /// The elements of a tensor of a device in host memory.
 template <class T = float>
 T* data_of(const glia::tensor& x) {
-  return glia::tensor_view<T>(x).data();
+  return glia::detail::tensor_view<T>(x).data();
 }
 
 /// The backend of a device in host memory.
@@ -123,7 +123,7 @@ struct quadrants {
   [[nodiscard]] static glia::shape input_shape() { return {2}; }
   static void input(std::size_t i, std::span<float> values) {
     for (std::size_t axis = 0; axis < 2; ++axis) {
-      const std::uint32_t bits = glia::random_bits({.seed = 4}, 2 * i + axis);
+      const std::uint32_t bits = glia::detail::random_bits({.seed = 4}, 2 * i + axis);
       values[axis] = static_cast<float>(bits * 0x1p-31 - 1);
     }
   }

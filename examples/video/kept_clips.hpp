@@ -69,7 +69,7 @@ template <class Model>
     const xt::xarray<float> values = net.get(p.spec.name);
     const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
                                  values.size() * sizeof(float));
-    all = all * 31 + glia::crc32c(bytes);
+    all = all * 31 + glia::detail::crc32c(bytes);
   }
   return glia::text(all);
 }
@@ -106,13 +106,13 @@ template <class Model>
     for (std::size_t i = 0; i < some.size(); ++i) {
       kept.keep(some[i], std::span(given).subspan(i * outputs, outputs));
     }
-    if (glia::is_terminal(std::cout)) {
+    if (glia::detail::is_terminal(std::cout)) {
       std::cout << '\r' << what << ": " << done + some.size() << '/' << missing.size() << " clips"
                 << std::flush;
     }
   }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  std::cout << (glia::is_terminal(std::cout) ? "\r" : "") << what << ": " << missing.size()
+  std::cout << (glia::detail::is_terminal(std::cout) ? "\r" : "") << what << ": " << missing.size()
             << " clips through the frozen layers in " << std::fixed << std::setprecision(2)
             << taken.count() << " s, " << clips.size() - missing.size() << " were kept before\n";
   return !interrupt.interrupted();

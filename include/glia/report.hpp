@@ -195,7 +195,7 @@ class report {
   /// the file cannot be written.
   void write(const std::filesystem::path& path) const {
     const std::string page = html();
-    write_whole_file(path, [&](std::ostream& out) { out << page; });
+    detail::write_whole_file(path, [&](std::ostream& out) { out << page; });
   }
 
  private:
@@ -245,7 +245,7 @@ class report {
                        scores_.written(s.metric_names[i], s.metric_values[i])});
       }
       if (all.empty()) {
-        all.push_back({name + " loss", digits_text(s.loss, 4)});
+        all.push_back({name + " loss", detail::digits_text(s.loss, 4)});
       }
     }
     all.insert(all.end(), figures_.begin(), figures_.end());

@@ -156,7 +156,7 @@ class trainer<Model, Loss, Optimizer> {
     return detail::fit(job(), state_, step_, options, train, validation);
   }
 
-  living_ref<Model> net_;
+  detail::living_ref<Model> net_;
   any_loss loss_;
   any_optimizer optimizer_;
   trainer_options options_;

@@ -86,7 +86,7 @@ TEST_CASE("a training step allocates nothing from the system once the first epoc
       b->input_shape = glia::batch_of(size, sample);
       b->inputs.assign(b->input_shape.size(), 0.0F);
       for (std::size_t i = 0; i < b->inputs.size(); i += 3) {
-        b->inputs[i] = static_cast<float>(glia::random_bits({.seed = 1}, i) * 0x1p-32);
+        b->inputs[i] = static_cast<float>(glia::detail::random_bits({.seed = 1}, i) * 0x1p-32);
       }
       b->labels.assign(size, 1);
     }

@@ -50,8 +50,8 @@ struct exact_sum {
 template <class T, class Visit>
 void for_each_reduction(content of, std::size_t n, const Visit& visit) {
   using glia::shape;
-  constexpr T sum = glia::sum_error<T>;
-  constexpr T product = glia::product_error<T>;
+  constexpr T sum = glia::detail::sum_error<T>;
+  constexpr T product = glia::detail::product_error<T>;
   // All of these devices are in host memory, and numbers are copied there once.
   const glia::reference<T> home;
   std::vector<std::tuple<const std::vector<T>*, shape, glia::tensor>> known;
@@ -408,7 +408,7 @@ TEST_CASE("sums of a hundred million numbers keep their bound") {
     const auto terms = device.run(kernels::reshape{s}, x);
     const auto y = test::values_of(device, device.run(kernels::sum_to{to}, terms));
     const double want = exact / static_cast<double>(y.size());
-    CHECK(std::abs(y[0] - want) <= static_cast<double>(glia::sum_error<float>) * want);
+    CHECK(std::abs(y[0] - want) <= static_cast<double>(glia::detail::sum_error<float>) * want);
   }
 }
 

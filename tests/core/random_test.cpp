@@ -22,7 +22,7 @@ TEST_CASE("a stream reads the words of its key in order") {
   const glia::random_key key{.seed = 3, .stream = 4, .step = 5};
   glia::random_stream stream(key);
   for (std::uint64_t i = 0; i < 9; ++i) {
-    CHECK(stream.bits() == glia::random_bits(key, i));
+    CHECK(stream.bits() == glia::detail::random_bits(key, i));
   }
 }
 

@@ -27,7 +27,7 @@ struct careless {
 
 std::string careless_error(const careless& data) {
   return message_of<glia::data_error>([&] {
-    glia::for_each_batch(data, 4, [](const glia::batch& b) {
+    glia::detail::for_each_batch(data, 4, [](const glia::batch& b) {
       CHECK(b.inputs.size() == 12);
       CHECK(b.targets.size() == 8);
       return true;

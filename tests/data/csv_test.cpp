@@ -178,9 +178,9 @@ TEST_CASE("a cell's number is the nearest float") {
   }
   // Those of up to 7 digits are read in a way of their own.
   for (std::uint64_t i = 0; i < 2000; ++i) {
-    std::string cell = std::to_string(glia::random_bits({.seed = 5}, 2 * i) % 20000000);
+    std::string cell = std::to_string(glia::detail::random_bits({.seed = 5}, 2 * i) % 20000000);
     const bool few_digits = cell.size() <= 7;
-    cell.insert(glia::random_bits({.seed = 5}, 2 * i + 1) % (cell.size() + 1), ".");
+    cell.insert(glia::detail::random_bits({.seed = 5}, 2 * i + 1) % (cell.size() + 1), ".");
     glia::detail::csv_cells quick(cell, ',', "");
     float value = 0;
     CHECK(quick.next_short_number(value) == few_digits);

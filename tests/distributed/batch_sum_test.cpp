@@ -21,8 +21,8 @@ float number_of(std::size_t piece, std::size_t n) {
 
 /// What every rank has in the end.
 std::vector<std::vector<float>> sums(std::size_t ranks, std::size_t size,
-                                     glia::batch_sum_options options, bool shares_memory = false,
-                                     std::size_t parts = 5) {
+                                     glia::detail::batch_sum_options options,
+                                     bool shares_memory = false, std::size_t parts = 5) {
   if (options.pieces == 1) {
     options.pieces = ranks;
   }
@@ -173,7 +173,8 @@ TEST_CASE("messages of any length reach all ranks") {
       glia::require<glia::value_error>(all[i] == text_of(i), "another message");
     }
     glia::require<glia::value_error>(
-        glia::from_first(own, own.rank() == 0 ? "first" : "other") == "first", "another text");
+        glia::detail::from_first(own, own.rank() == 0 ? "first" : "other") == "first",
+        "another text");
     glia::require<glia::value_error>(
         glia::gather(own, text_of(own.rank()), 100) == all &&
             glia::gather(own, "a", 1) == std::vector<std::string>(4, "a"),

@@ -26,9 +26,10 @@ void fuzz::check(byte_view input) {
   }
   // Bytes are compared, since NaN is not what it is.
   without_error([&] {
-    glia::write_checkpoint(other_path(), std::move(state), identity);
+    glia::detail::write_checkpoint(other_path(), std::move(state), identity);
     const bytes first = written();
-    glia::write_checkpoint(other_path(), glia::read_checkpoint(other_path(), identity), identity);
+    glia::detail::write_checkpoint(other_path(), glia::read_checkpoint(other_path(), identity),
+                                   identity);
     require(written() == first, "what was read is not what was written of it");
   });
 }

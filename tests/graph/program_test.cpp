@@ -288,9 +288,9 @@ TEST_CASE("a prepared model stays what it was, and takes batches of its size onl
 TEST_CASE("blocks that are needed at the same time do not overlap") {
   std::vector<glia::lifetime> blocks;
   for (std::uint32_t i = 0; i < 200; ++i) {
-    const std::size_t first = glia::random_bits({.seed = 1}, 3 * i) % 50;
-    blocks.push_back({1 + glia::random_bits({.seed = 1}, 3 * i + 1) % 1000, first,
-                      first + glia::random_bits({.seed = 1}, 3 * i + 2) % 9});
+    const std::size_t first = glia::detail::random_bits({.seed = 1}, 3 * i) % 50;
+    blocks.push_back({1 + glia::detail::random_bits({.seed = 1}, 3 * i + 1) % 1000, first,
+                      first + glia::detail::random_bits({.seed = 1}, 3 * i + 2) % 9});
   }
   const glia::memory_layout layout = glia::lay_out(blocks);
   std::size_t most = 0;
@@ -388,7 +388,7 @@ TEST_CASE("an output is told of once nothing of the run needs its memory") {
     glia::tape at(rec);
     const auto x = at.leaf(rec.input("x", glia::real_of({samples, 12})));
     const auto key = rec.input("key", {{glia::step_key::words}, glia::element::index});
-    auto parameters = glia::as_inputs(rec, net.parameters());
+    auto parameters = glia::detail::as_inputs(rec, net.parameters());
     std::vector<glia::gradient_slot> slots;
     glia::scope s(at, parameters, slots, key);
     const auto y = net.describe(s, x);
@@ -400,7 +400,7 @@ TEST_CASE("an output is told of once nothing of the run needs its memory") {
     glia::graph g = rec.recorded();
     std::vector<std::size_t> varying(g.inputs().size());
     std::iota(varying.begin(), varying.end(), std::size_t{0});
-    glia::fuse_kernels(g, varying, glia::fused_kernel_set::all());
+    glia::detail::fuse_kernels(g, varying, glia::fused_kernel_set::all());
     const auto words = glia::step_key{}.to_words();
     std::vector<glia::tensor> inputs{
         test::tensor_of(net.device(), {samples, 12}, samples_of(samples, 1)),

@@ -91,7 +91,7 @@ class recorded_pass {
     const auto x =
         at.leaf(rec.input("x", glia::real_of(glia::batch_of(samples, net.sample_shape()))));
     const auto key = rec.input("key", {{glia::step_key::words}, glia::element::index});
-    auto parameters = glia::as_inputs(rec, net.parameters());
+    auto parameters = glia::detail::as_inputs(rec, net.parameters());
     const auto before = parameters;
     std::vector<glia::gradient_slot> slots;
     glia::scope s(at, parameters, slots, key);
@@ -113,7 +113,7 @@ class recorded_pass {
     std::vector<std::size_t> varying(g.inputs().size());
     std::iota(varying.begin(), varying.end(), std::size_t{0});
     if (how.fuse) {
-      glia::fuse_kernels(g, varying, net.device().fused());
+      glia::detail::fuse_kernels(g, varying, net.device().fused());
     }
     if (how.cut) {
       glia::passes::cut_options options;

@@ -30,7 +30,7 @@ struct bright_corners {
     for (std::size_t at = 0; at < values.size(); ++at) {
       const std::size_t quarter = at / side / (side / 2) * 2 + at % side / (side / 2);
       const float noise = static_cast<float>(
-          glia::random_bits({.seed = i}, static_cast<std::uint32_t>(at)) * 0x1p-32);
+          glia::detail::random_bits({.seed = i}, static_cast<std::uint32_t>(at)) * 0x1p-32);
       values[at] = noise + (quarter == corner ? 0.2F : 0.0F);
     }
   }

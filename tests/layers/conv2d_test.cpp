@@ -56,9 +56,9 @@ TEST_CASE("same padding keeps ceil(size / stride) for any size, stride and dilat
     for (std::size_t kernel = 1; kernel < 5; ++kernel) {
       for (std::size_t stride = 1; stride < 4; ++stride) {
         for (std::size_t dilation = 1; dilation < 3; ++dilation) {
-          const auto w =
-              glia::resolve_window({1, size, size, 1}, kernel, stride, dilation, glia::same);
-          CHECK(glia::pool_rule({1, size, size, 1}, w).oh == (size + stride - 1) / stride);
+          const auto w = glia::detail::resolve_window({1, size, size, 1}, kernel, stride, dilation,
+                                                      glia::same);
+          CHECK(glia::kernels::pool_rule({1, size, size, 1}, w).oh == (size + stride - 1) / stride);
           CHECK(w.pad_bottom - w.pad_top <= 1);
         }
       }

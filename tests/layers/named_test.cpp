@@ -118,7 +118,7 @@ TEST_CASE("nodes know their layer, in the backward pass as well") {
   const R rec;
   glia::tape at(rec);
   const glia::model of{net, {3}};
-  glia::parameter_list parameters = glia::as_inputs(rec, of.parameters());
+  glia::parameter_list parameters = glia::detail::as_inputs(rec, of.parameters());
   std::vector<glia::gradient_slot> slots;
   glia::scope s(at, parameters, slots, rec.input("key", {{4}, glia::element::index}));
   const auto y = of.describe(s, at.constant(rec.input("x", glia::real_of({5, 3}))));

@@ -303,7 +303,7 @@ TEST_CASE("norms of gradients neither overflow nor underflow before they do") {
       const double root = std::sqrt(2.0);
       const auto clipped = [&](double bound) {
         auto some = gradients;
-        glia::transform_gradients({glia::clip_by_global_norm(bound)}, device, some);
+        glia::detail::transform_gradients({glia::clip_by_global_norm(bound)}, device, some);
         return read(device, some[2])[1];
       };
       const double kept = clipped(1.5 * size);

@@ -156,7 +156,7 @@ TEST_CASE("a data set is sampled all over") {
 }
 
 TEST_CASE("ranges leave rare outliers out") {
-  glia::number_histogram seen;
+  glia::detail::number_histogram seen;
   std::vector<float> numbers = glia::testing::test_values({1000000}, 7);
   numbers.push_back(4);
   for (int pass = 0; pass < 2; ++pass) {
@@ -168,7 +168,7 @@ TEST_CASE("ranges leave rare outliers out") {
   CHECK(best.scale * 255 > 2);
   CHECK(best.scale * static_cast<float>(best.zero) == Approx(1).margin(0.2));
 
-  glia::number_histogram nothing;
+  glia::detail::number_histogram nothing;
   nothing.add({});
   nothing.end_pass();
   CHECK(nothing.best_bytes().scale == 1);

@@ -83,7 +83,7 @@ TEST_CASE("predict takes any number of samples in batches of any size") {
   glia::model net{small_network(), {6, 8, 2}};
   xt::xarray<float> x = xt::zeros<float>({7, 6, 8, 2});
   for (std::size_t i = 0; i < x.size(); ++i) {
-    x.data()[i] = static_cast<float>(glia::random_bits({.seed = 1}, i) * 0x1p-32);
+    x.data()[i] = static_cast<float>(glia::detail::random_bits({.seed = 1}, i) * 0x1p-32);
   }
   const auto all = net.predict(x);
   CHECK(all.shape()[0] == 7);

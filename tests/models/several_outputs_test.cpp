@@ -67,8 +67,8 @@ TEST_CASE("a model of several inputs and outputs learns all of them") {
   const glia::named_arrays data = arrays.data();
   glia::model net{several};
   CHECK(net.sample_shape() == glia::shape{13});
-  CHECK(glia::parts_text(net.plan().inputs) == "left (2, 3), right (2, 3), number (1,)");
-  CHECK(glia::parts_text(net.plan().outputs) == "side (3,), sum (1,), steps (4, 2)");
+  CHECK(glia::detail::parts_text(net.plan().inputs) == "left (2, 3), right (2, 3), number (1,)");
+  CHECK(glia::detail::parts_text(net.plan().outputs) == "side (3,), sum (1,), steps (4, 2)");
   glia::trainer trainer{net, several_losses, glia::adam{.learning_rate = 0.01}};
   const std::vector<glia::metric> metrics{glia::for_output("side", glia::accuracy()),
                                           glia::for_output("sum", glia::mae()),

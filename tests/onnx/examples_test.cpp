@@ -34,7 +34,7 @@ void check_example(const std::string& name, const Description& description,
   xt::xarray<float> x = xt::zeros<float>(std::vector<std::size_t>(batch.begin(), batch.end()));
   for (std::size_t i = 0; i < x.size(); ++i) {
     x.data()[i] = static_cast<float>(
-        glia::random_bits({.seed = 4}, static_cast<std::uint32_t>(i)) * 0x1p-31 - 1);
+        glia::detail::random_bits({.seed = 4}, static_cast<std::uint32_t>(i)) * 0x1p-31 - 1);
   }
   const xt::xarray<float> y = net.predict(x);
   const glia::model again{glia::onnx_model{file}};

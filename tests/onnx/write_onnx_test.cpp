@@ -38,7 +38,8 @@ std::vector<std::string> operations_of(const ::onnx::ModelProto& message) {
 xt::xarray<float> drawn(const glia::shape& s, std::size_t integers) {
   xt::xarray<float> x = xt::zeros<float>(std::vector<std::size_t>(s.begin(), s.end()));
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double number = glia::random_bits({.seed = 9}, static_cast<std::uint32_t>(i)) * 0x1p-32;
+    const double number =
+        glia::detail::random_bits({.seed = 9}, static_cast<std::uint32_t>(i)) * 0x1p-32;
     x.data()[i] = static_cast<float>(
         integers > 0 ? std::floor(number * static_cast<double>(integers)) : 2 * number - 1);
   }

@@ -164,8 +164,9 @@ TEST_CASE("what arranges elements has the right adjoint") {
     }
     return ops::concat(parts, 1);
   });
-  for (const glia::axis_list& order :
-       {glia::axis_list{0, 1, 2}, glia::axis_list{2, 0, 1}, glia::axis_list{1, 0, 2}}) {
+  for (const glia::kernels::axis_list& order :
+       {glia::kernels::axis_list{0, 1, 2}, glia::kernels::axis_list{2, 0, 1},
+        glia::kernels::axis_list{1, 0, 2}}) {
     check_op("permute_axes", x, [&](const auto& at) { return ops::permute(at[0], order); });
   }
 }

@@ -146,7 +146,7 @@ TEST_CASE("clipping bounds every value, or the joint norm") {
   const auto clipped = [&](const std::vector<glia::gradient_transform>& how) {
     std::vector<glia::tensor> gradients{
         test::tensor_of(device, {2}, {3, 0}), {}, test::tensor_of(device, {1}, {-4})};
-    glia::transform_gradients(how, device, gradients);
+    glia::detail::transform_gradients(how, device, gradients);
     auto all = test::values_of(device, gradients[0]);
     all.push_back(test::values_of(device, gradients[2])[0]);
     return all;
@@ -193,8 +193,9 @@ TEST_CASE("clipping refuses bounds that bound nothing or make nothing of gradien
     CHECK_THROWS_AS(glia::clip_by_value(bound), glia::value_error);
   }
   std::vector<glia::tensor> gradients;
-  CHECK_THROWS_AS(glia::transform_gradients({{.bound = INFINITY}}, glia::cpu<float>(), gradients),
-                  glia::value_error);
+  CHECK_THROWS_AS(
+      glia::detail::transform_gradients({{.bound = INFINITY}}, glia::cpu<float>(), gradients),
+      glia::value_error);
   constexpr glia::gradient_transform how = glia::clip_by_global_norm(2);
   CHECK(how.bound == 2);
 }

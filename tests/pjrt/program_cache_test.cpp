@@ -6,7 +6,7 @@
 #include "helpers.hpp"
 #include "pjrt/failing_device.hpp"
 
-using glia::program_cache;
+using glia::detail::program_cache;
 
 namespace {
 

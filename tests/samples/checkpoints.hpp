@@ -48,8 +48,8 @@ training_file file_by(const Write& write) {
                              .epoch = 3};
   std::vector<training_file> files;
   const auto add = [&] {
-    files.push_back(
-        file_by([&](const auto& path) { glia::write_checkpoint(path, state, identity()); }));
+    files.push_back(file_by(
+        [&](const auto& path) { glia::detail::write_checkpoint(path, state, identity()); }));
   };
   add();
   state.position = 10;

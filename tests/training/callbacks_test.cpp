@@ -288,7 +288,7 @@ TEST_CASE("early stopping stops after the patience and gives back the best param
          .progress = nullptr,
          .callbacks = {note, glia::early_stopping{.patience = patience,
                                                   .restore_best_weights = restore_best}}});
-    const auto best = glia::best_of(h, "validation_loss");
+    const auto best = glia::detail::best_of(h, "validation_loss");
     REQUIRE(best.epoch + patience == h.epochs.size());
     REQUIRE(h.epochs.size() < 30);
     CHECK(contains(h.stop_reason, "no better validation_loss than "));
@@ -329,21 +329,22 @@ TEST_CASE("the best epoch is the first of the best scores, and no number is neve
   glia::history h;
   const double nan = std::nan("");
   with_losses(h, {nan, 0.5, 0.4, 0.39, nan, 0.4, 0.39});
-  const auto best = glia::best_of(h, "validation_loss");
+  const auto best = glia::detail::best_of(h, "validation_loss");
   CHECK(best.epoch == 4);
   CHECK(best.epochs_since == 3);
-  CHECK(glia::best_of(h, "validation_loss", 0.05).epoch == 3);
+  CHECK(glia::detail::best_of(h, "validation_loss", 0.05).epoch == 3);
   h.epochs.resize(1);
-  CHECK(glia::best_of(h, "validation_loss").epoch == 0);
-  CHECK(glia::best_of(h, "validation_loss").epochs_since == 1);
+  CHECK(glia::detail::best_of(h, "validation_loss").epoch == 0);
+  CHECK(glia::detail::best_of(h, "validation_loss").epochs_since == 1);
   h.metrics = {glia::accuracy(), glia::mae()};
   CHECK_FALSE(glia::smaller_is_better(h.metrics, "validation_accuracy"));
   CHECK(glia::smaller_is_better(h.metrics, "mae"));
-  CHECK(contains(message_of<glia::value_error>([&] { (void)glia::best_of(h, "f1_score"); }),
+  CHECK(contains(message_of<glia::value_error>([&] { (void)glia::detail::best_of(h, "f1_score"); }),
                  "there is no score 'f1_score'; the scores are: loss, validation_loss, accuracy"));
   h.epochs[0].validation.reset();
-  CHECK(contains(message_of<glia::value_error>([&] { (void)glia::best_of(h, "validation_loss"); }),
-                 "fit has no validation data"));
+  CHECK(contains(
+      message_of<glia::value_error>([&] { (void)glia::detail::best_of(h, "validation_loss"); }),
+      "fit has no validation data"));
 }
 
 TEST_CASE("the rate falls after the patience, and not again before the cooldown is over") {
@@ -435,7 +436,7 @@ TEST_CASE("a number that is not finite is traced to its layer, and the model sta
                                       .progress = nullptr,
                                       .callbacks = {glia::terminate_on_nan(every)}});
     for (const glia::named_tensor& t : trainer.state().tensors) {
-      CHECK(glia::all_finite(t));
+      CHECK(glia::detail::all_finite(t));
     }
     return std::pair{h.stop_reason, trainer.step_count()};
   };

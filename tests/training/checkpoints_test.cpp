@@ -78,7 +78,7 @@ TEMPLATE_TEST_CASE("a checkpoint is read as it was written, to the bit", "", flo
                 if (t.step == 13) {
                   t.scale_learning_rate(0.1);
                   written = t.state();
-                  identity = glia::model_identity(t.plan, t.sample_shape);
+                  identity = glia::detail::model_identity(t.plan, t.sample_shape);
                 }
               })});
   REQUIRE(written.history.size() == 2);
@@ -86,7 +86,7 @@ TEMPLATE_TEST_CASE("a checkpoint is read as it was written, to the bit", "", flo
   REQUIRE_FALSE(written.kept.empty());
   std::filesystem::create_directories(run.folder);
   const auto path = run.folder / "one.safetensors";
-  glia::write_checkpoint(path, written, identity);
+  glia::detail::write_checkpoint(path, written, identity);
   CHECK(glia::read_checkpoint(path, identity) == written);
 
   // And without all that may be missing.
@@ -94,7 +94,7 @@ TEMPLATE_TEST_CASE("a checkpoint is read as it was written, to the bit", "", flo
   written.sums.clear();
   written.kept.clear();
   written.metrics.clear();
-  glia::write_checkpoint(path, written, identity);
+  glia::detail::write_checkpoint(path, written, identity);
   CHECK(glia::read_checkpoint(path, identity) == written);
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("checkpoints are written when they are asked for, and the last few and
   CHECK(run.files() == std::vector<std::string>{"best.safetensors", "step-000000025.safetensors",
                                                 "step-000000030.safetensors"});
   // The best one is the model of that epoch.
-  const auto best = glia::best_of(run.last, "validation_accuracy");
+  const auto best = glia::detail::best_of(run.last, "validation_accuracy");
   glia::model net{checkpointed_network(), {2}};
   glia::load(net, run.folder / "best.safetensors");
   CHECK(glia::evaluate(net, test::quadrants{20}, glia::softmax_cross_entropy{})["accuracy"] ==
@@ -245,7 +245,7 @@ TEST_CASE("damaged copies of a checkpoint are refused, or are what was written")
   run.fit(2,
           {checkpoints(run.folder, {.every_steps = 1}), glia::early_stopping{}, interrupt_at(8)});
   glia::model net{checkpointed_network(), {2}};
-  const auto identity = glia::model_identity(net.plan(), net.sample_shape());
+  const auto identity = glia::detail::model_identity(net.plan(), net.sample_shape());
   const auto path = run.folder / "step-000000008.safetensors";
   const auto written = glia::read_checkpoint(path, identity);
   const auto whole = run.bytes("step-000000008.safetensors");
@@ -270,19 +270,19 @@ TEST_CASE("the names of metrics in a checkpoint are short") {
   const std::map<std::string, std::string> identity{
       {"description", "d"}, {"sample", "s"}, {"layers", "l"}, {"fingerprint", "f:"}};
   glia::training_state state{.tensors = {}, .metrics = {"f1_score", std::string(256, 'x')}};
-  glia::write_checkpoint(path, state, identity);
+  glia::detail::write_checkpoint(path, state, identity);
   CHECK(glia::read_checkpoint(path, identity) == state);
   // Each score of each epoch has the name: one of a megabyte would be thousands.
-  glia::safetensors_content content = glia::read_checked_content(path);
+  glia::safetensors_content content = glia::detail::read_checked_content(path);
   content.metadata["metrics"] += "x\n" + std::string(257, 'y');
-  glia::write_checked_content(path, content);
+  glia::detail::write_checked_content(path, content);
   const std::string expected =
       path.string() + ": expected names of metrics of at most 256 bytes, got one of 257";
   CHECK(message_of<glia::data_error>([&] { (void)glia::read_checkpoint(path, identity); }) ==
         expected);
   state.metrics[0] = std::string(257, 'y');
-  CHECK(message_of<glia::data_error>([&] { glia::write_checkpoint(path, state, identity); }) ==
-        expected);
+  CHECK(message_of<glia::data_error>(
+            [&] { glia::detail::write_checkpoint(path, state, identity); }) == expected);
 }
 
 namespace {
@@ -354,13 +354,13 @@ TEST_CASE("a checkpoint of an older version, which does not name the optimizer, 
   std::map<std::string, std::string> identity;
   run.fit(1, {checkpoints(run.folder, {.keep_last = 1}),
               glia::on_event(event::train_end, [&](const glia::training& t) {
-                identity = glia::model_identity(t.plan, t.sample_shape);
+                identity = glia::detail::model_identity(t.plan, t.sample_shape);
               })});
   const auto path = run.folder / run.files().at(0);
-  auto content = glia::read_checked_content(path);
+  auto content = glia::detail::read_checked_content(path);
   CHECK(content.metadata.erase("optimizer") == 1);
   CHECK(content.metadata.erase("setup") == 1);
-  glia::write_checked_content(path, std::move(content));
+  glia::detail::write_checked_content(path, std::move(content));
   CHECK(glia::read_checkpoint(path, identity).optimizer.empty());
   run.fit(3, {checkpoints(run.folder)});
   CHECK(run.state.tensors == whole.state.tensors);
@@ -398,9 +398,9 @@ struct exploding {
   }
   [[nodiscard]] bool all_finite() const {
     for (const auto& path : checkpoints::newest_first(folder)) {
-      const auto content = glia::read_checked_content(path);
+      const auto content = glia::detail::read_checked_content(path);
       for (const auto& one : content.tensors) {
-        if (!one.name.starts_with("glia/") && !glia::all_finite(one)) {
+        if (!one.name.starts_with("glia/") && !glia::detail::all_finite(one)) {
           return false;
         }
       }
@@ -439,13 +439,13 @@ TEST_CASE("checkpoints that are not finite, as others may have written them, are
   exploding run;
   run.fit(0, {.keep_last = 100});
   const auto spoil = [&](const std::filesystem::path& path) {
-    auto content = glia::read_checked_content(path);
+    auto content = glia::detail::read_checked_content(path);
     for (auto& one : content.tensors) {
       if (one.name == "dense_1.kernel") {
         std::get<std::vector<float>>(one.values)[2] = std::numeric_limits<float>::infinity();
       }
     }
-    glia::write_checked_content(path, std::move(content));
+    glia::detail::write_checked_content(path, std::move(content));
   };
   const auto all = checkpoints::newest_first(run.folder);
   spoil(all.at(0));
@@ -479,7 +479,7 @@ TEST_CASE("one training at a time writes to a folder, and others' files stay") {
   CHECK(std::filesystem::exists(run.folder / ".glia-lock"));
 
   // A file that is being written there by somebody else stays as well.
-  glia::write_whole_file(run.folder / "mine.txt", [&](std::ostream& out) {
+  glia::detail::write_whole_file(run.folder / "mine.txt", [&](std::ostream& out) {
     out << "half";
     other.fit(2, {checkpoints(run.folder)});
     out << ", and whole";

@@ -47,7 +47,8 @@ struct labeled_images {
   [[nodiscard]] static glia::shape input_shape() { return {6, 5, 2}; }
   static void fill(std::size_t i, std::span<float> values) {
     for (std::size_t at = 0; at < values.size(); ++at) {
-      values[at] = static_cast<float>(glia::random_bits({.seed = 8}, 60 * i + at) * 0x1p-31 - 1);
+      values[at] =
+          static_cast<float>(glia::detail::random_bits({.seed = 8}, 60 * i + at) * 0x1p-31 - 1);
     }
   }
   void input(std::size_t i, std::span<float> values) const {

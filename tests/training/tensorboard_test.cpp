@@ -26,7 +26,7 @@ std::uint64_t little_endian(const std::string& bytes, std::size_t at, std::size_
 /// The records of a TFRecord file, whose checks must hold.
 std::vector<std::string> records_of(const std::string& file) {
   const auto holds = [](const std::string& bytes, std::uint64_t check) {
-    const std::uint32_t sum = glia::crc32c(bytes);
+    const std::uint32_t sum = glia::detail::crc32c(bytes);
     return check == static_cast<std::uint32_t>(std::rotr(sum, 15) + 0xA282EAD8U);
   };
   std::vector<std::string> records;
@@ -165,23 +165,23 @@ struct logged : event_scratch {
 }  // namespace
 
 TEST_CASE("CRC32C is that of RFC 3720") {
-  CHECK(glia::crc32c(std::string(32, '\0')) == 0x8A9136AA);
-  CHECK(glia::crc32c(std::string(32, '\xFF')) == 0x62A8AB43);
+  CHECK(glia::detail::crc32c(std::string(32, '\0')) == 0x8A9136AA);
+  CHECK(glia::detail::crc32c(std::string(32, '\xFF')) == 0x62A8AB43);
   std::string rising;
   for (char c = 0; c < 32; ++c) {
     rising += c;
   }
-  CHECK(glia::crc32c(rising) == 0x46DD794E);
-  CHECK(glia::crc32c(std::string(rising.rbegin(), rising.rend())) == 0x113FDB5C);
-  CHECK(glia::crc32c("") == 0);
+  CHECK(glia::detail::crc32c(rising) == 0x46DD794E);
+  CHECK(glia::detail::crc32c(std::string(rising.rbegin(), rising.rend())) == 0x113FDB5C);
+  CHECK(glia::detail::crc32c("") == 0);
 }
 
 TEST_CASE("an event file holds what it was given, after each record") {
   const event_scratch scratch;
-  glia::event_file file(scratch.folder);
+  glia::detail::event_file file(scratch.folder);
   CHECK(told_by(scratch.files().at(0)).versions == std::vector<std::string>{"brain.Event:2"});
   file.begin_at(7);
-  glia::event_summary summary;
+  glia::detail::event_summary summary;
   summary.add("a", 0.5);
   summary.add("b", 1e300);
   summary.add("c", -INFINITY);
@@ -193,14 +193,15 @@ TEST_CASE("an event file holds what it was given, after each record") {
   CHECK(t.scalars.at("b").at(300) == INFINITY);
   CHECK(t.scalars.at("c").at(300) == -INFINITY);
   CHECK(std::isnan(t.scalars.at("\xC3\xA4").at(300)));
-  glia::event_summary last;
+  glia::detail::event_summary last;
   last.add("a", 0.25);
   file.add(std::size_t{1} << 40U, last);
   CHECK(told_by(scratch.files().at(0)).scalars.at("a").at(std::uint64_t{1} << 40U) == 0.25F);
 }
 
 TEST_CASE("a histogram counts finite values in buckets of one width") {
-  const auto h = glia::histogram_of(std::vector<float>{0, 1, 2, 4, 4, NAN, INFINITY, -INFINITY}, 4);
+  const auto h =
+      glia::detail::histogram_of(std::vector<float>{0, 1, 2, 4, 4, NAN, INFINITY, -INFINITY}, 4);
   CHECK(h.min == 0);
   CHECK(h.max == 4);
   CHECK(h.count == 5);
@@ -209,20 +210,20 @@ TEST_CASE("a histogram counts finite values in buckets of one width") {
   CHECK(h.limits == std::vector<double>{1, 2, 3, 4});
   CHECK(h.buckets == std::vector<double>{2, 1, 0, 2});
 
-  const auto same = glia::histogram_of(std::vector<double>{3, 3, 3}, 30);
+  const auto same = glia::detail::histogram_of(std::vector<double>{3, 3, 3}, 30);
   CHECK(same.limits == std::vector<double>{3});
   CHECK(same.buckets == std::vector<double>{3});
-  const auto none = glia::histogram_of(std::vector<double>{NAN}, 30);
+  const auto none = glia::detail::histogram_of(std::vector<double>{NAN}, 30);
   CHECK(none.count == 0);
   CHECK(none.limits.empty());
 
   // Neither the difference of the largest doubles is one, nor half of the smallest.
   constexpr double most = std::numeric_limits<double>::max();
   constexpr double least = std::numeric_limits<double>::denorm_min();
-  CHECK(glia::histogram_of(std::vector<double>{-most, 0, most}, 2).buckets ==
+  CHECK(glia::detail::histogram_of(std::vector<double>{-most, 0, most}, 2).buckets ==
         std::vector<double>{2, 1});
   for (const double extent : {least, 3 * least}) {
-    const auto tiny = glia::histogram_of(std::vector<double>{0, extent}, 5);
+    const auto tiny = glia::detail::histogram_of(std::vector<double>{0, extent}, 5);
     CHECK(std::is_sorted(tiny.limits.begin(), tiny.limits.end()));
     CHECK(std::accumulate(tiny.buckets.begin(), tiny.buckets.end(), 0.0) == 2);
   }
@@ -251,7 +252,7 @@ TEST_CASE("tensorboard is told of each epoch, with the parameters' histograms") 
   CHECK(t.messages.size() == 6);
   const std::string written = t.messages.at("parameters/dense_0.kernel").at(6);
   const auto kernel = run.net.get<double>("dense_0.kernel");
-  const auto expected = glia::histogram_of(kernel, 3);
+  const auto expected = glia::detail::histogram_of(kernel, 3);
   CHECK(double_at(field(written, 1)) == expected.min);
   CHECK(double_at(field(written, 2)) == expected.max);
   CHECK(double_at(field(written, 3)) == 16);
@@ -328,7 +329,7 @@ TEST_CASE(
                               ": the folder for event files cannot be created (Not a directory)"));
   CHECK(run.trainer.step_count() == 0);
   // A folder that takes no files, also of root's.
-  CHECK(contains(message_of<glia::data_error>([] { glia::event_file("/proc/self"); }),
+  CHECK(contains(message_of<glia::data_error>([] { glia::detail::event_file("/proc/self"); }),
                  "/proc/self/events.out.tfevents."));
 }
 
@@ -359,7 +360,7 @@ TEST_CASE("TensorBoard reads what was written for it, without the steps that wer
                                          shown(h.epochs[1].training.loss) + '\n'));
   CHECK(contains(read.output,
                  "validation_accuracy 6 " + shown((*h.epochs[1].validation)["accuracy"]) + '\n'));
-  const auto written = glia::histogram_of(run.net.get<float>("dense_1.bias"), 2);
+  const auto written = glia::detail::histogram_of(run.net.get<float>("dense_1.bias"), 2);
   CHECK(contains(read.output, "parameters/dense_1.bias 6 " + shown(written.min) + ' ' +
                                   shown(written.limits[0]) + ' ' + shown(written.buckets[0]) + ' ' +
                                   shown(written.limits[0]) + ' ' + shown(written.max) + ' ' +

@@ -13,7 +13,8 @@ glia::batch batch_of(std::size_t size, std::uint32_t seed) {
   b.size = size;
   b.input_shape = {size, 2};
   for (std::size_t i = 0; i < 2 * size; ++i) {
-    b.inputs.push_back(static_cast<float>(glia::random_bits({.seed = seed}, i) * 0x1p-31 - 1));
+    b.inputs.push_back(
+        static_cast<float>(glia::detail::random_bits({.seed = seed}, i) * 0x1p-31 - 1));
   }
   for (std::size_t i = 0; i < size; ++i) {
     b.labels.push_back(static_cast<std::int32_t>(i % 4));

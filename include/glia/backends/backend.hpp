@@ -14,7 +14,9 @@
 
 namespace glia {
 
+namespace detail {
 class busy_log;
+}  // namespace detail
 class executable;
 class graph;
 
@@ -134,7 +136,7 @@ class backend : public std::enable_shared_from_this<backend> {
   }
 
   /// Returns the log of the device's helper threads, or null if there is none.
-  [[nodiscard]] virtual busy_log* log() const { return nullptr; }
+  [[nodiscard]] virtual detail::busy_log* log() const { return nullptr; }
   /// Returns the graph to which `run` adds nodes, or null if kernels run.
   [[nodiscard]] virtual graph* recording() const { return nullptr; }
 };

@@ -6,7 +6,7 @@
 #include "glia/backends/merged_loops.hpp"
 #include "glia/core/shape.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// The loops of an element-wise operation over broadcast operands. The common cases (equal shapes,
 /// one row for all rows, one number for each row) become one or two loops.
@@ -55,4 +55,4 @@ class broadcast_plan {
 template <class... Shapes>
 broadcast_plan(const shape& result, const Shapes&... shapes) -> broadcast_plan<sizeof...(Shapes)>;
 
-}  // namespace glia
+}  // namespace glia::detail

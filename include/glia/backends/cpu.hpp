@@ -39,7 +39,7 @@ class cpu_backend final : public host_memory_backend {
 
   [[nodiscard]] std::string_view name() const override { return "cpu"; }
   [[nodiscard]] fused_kernel_set fused() const override { return fused_kernel_set::all(); }
-  [[nodiscard]] busy_log* log() const override;
+  [[nodiscard]] detail::busy_log* log() const override;
   /// Returns the number of threads, including the caller.
   [[nodiscard]] std::size_t threads() const noexcept;
 
@@ -83,7 +83,7 @@ class cpu : public device {
   /// Returns the memory of the device's tensors.
   [[nodiscard]] const memory_pool& memory() const { return own().memory(); }
   /// Returns the busy times of each thread except the caller's; used for profiles.
-  [[nodiscard]] busy_log& log() const { return *own().log(); }
+  [[nodiscard]] detail::busy_log& log() const { return *own().log(); }
 
  private:
   [[nodiscard]] const cpu_backend<T>& own() const {

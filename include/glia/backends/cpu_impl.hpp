@@ -36,7 +36,7 @@ std::size_t cpu_backend<T>::threads() const noexcept {
 }
 
 template <class T>
-busy_log* cpu_backend<T>::log() const {
+detail::busy_log* cpu_backend<T>::log() const {
   return &families_->log();
 }
 

@@ -4,7 +4,7 @@
 
 #include "glia/backends/host_tensor.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Calls body(row, index) for every row of `indices` whose index is below `count`, in order. Rows
 /// with other indices are skipped.
@@ -18,4 +18,4 @@ void for_each_named_row(const tensor_view<T>& indices, std::size_t count, const 
   }
 }
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -31,22 +31,22 @@ void convert(const From* from, std::size_t count, To* to) {
 
 template <class T>
 tensor host_memory_backend::copied(std::span<const T> values, const tensor_spec& spec) const {
-  require_values(values.size(), spec.shape);
+  detail::require_values(values.size(), spec.shape);
   tensor y = uninitialized(spec);
-  const tensor_view<float> floats(y);
+  const detail::tensor_view<float> floats(y);
   if constexpr (std::is_same_v<T, std::int32_t>) {
     std::copy_n(values.data(), values.size(), floats.integers());
   } else if (real_bytes_ == sizeof(float)) {
     detail::convert(values.data(), values.size(), floats.data());
   } else {
-    detail::convert(values.data(), values.size(), tensor_view<double>(y).data());
+    detail::convert(values.data(), values.size(), detail::tensor_view<double>(y).data());
   }
   return y;
 }
 
 template <class T>
 void host_memory_backend::copy_out(const tensor& x, std::span<T> to) const {
-  require_not_empty(x);
+  detail::require_not_empty(x);
   require<shape_error>(to.size() == x.size(), "to_host: ", x.size(),
                        " values do not match a destination of size ", to.size());
   constexpr bool integers = std::is_same_v<T, std::int32_t>;
@@ -55,9 +55,9 @@ void host_memory_backend::copy_out(const tensor& x, std::span<T> to) const {
   if constexpr (integers) {
     std::copy_n(x.integers(), x.size(), to.data());
   } else if (real_bytes_ == sizeof(float)) {
-    detail::convert(tensor_view<float>(x).data(), x.size(), to.data());
+    detail::convert(detail::tensor_view<float>(x).data(), x.size(), to.data());
   } else {
-    detail::convert(tensor_view<double>(x).data(), x.size(), to.data());
+    detail::convert(detail::tensor_view<double>(x).data(), x.size(), to.data());
   }
 }
 

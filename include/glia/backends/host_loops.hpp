@@ -13,7 +13,7 @@
 #include "glia/kernels/indexing.hpp"
 #include "glia/kernels/quantization.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// The loops that all backends in host memory share: they fill tensors, and create and compare
 /// class labels. Faster versions would not pay.
@@ -82,4 +82,4 @@ struct host_loops {
   }
 };
 
-}  // namespace glia
+}  // namespace glia::detail

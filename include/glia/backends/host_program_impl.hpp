@@ -61,7 +61,7 @@ struct host_program::state {
   std::vector<value_id> of_arena;
   std::vector<bool> changed_in_place;  // one for each input
   std::size_t owned = 0;
-  mutable spin_lock lock;
+  mutable detail::spin_lock lock;
   mutable std::vector<std::unique_ptr<workspace>> free;
   mutable std::size_t made = 0;
 

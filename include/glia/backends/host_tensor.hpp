@@ -5,7 +5,7 @@
 
 #include "glia/kernels/tensor.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// A tensor in host memory as the loops of a kernel see it, with numbers of type T. It is valid as
 /// long as the tensor.
@@ -55,4 +55,4 @@ class host_tensor {
   tensor tensor_;
 };
 
-}  // namespace glia
+}  // namespace glia::detail

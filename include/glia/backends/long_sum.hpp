@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace glia {
+namespace glia::detail {
 
 // Summation of many numbers on backends in host memory. Adding n numbers to one accumulator in
 // sequence can have an error of n roundings. Here, an accumulator adds a bounded number of terms (a
@@ -62,4 +62,4 @@ class compensated_sum {
   T lost_ = 0;
 };
 
-}  // namespace glia
+}  // namespace glia::detail

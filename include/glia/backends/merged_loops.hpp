@@ -6,7 +6,7 @@
 
 #include "glia/core/shape.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Nested loops over the elements of several tensors, with as few loops as possible. Two adjacent
 /// axes are merged if, in every tensor, a step along the outer axis leads to the element after the
@@ -77,4 +77,4 @@ class merged_loops {
   std::size_t count_ = 0;
 };
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -12,7 +12,7 @@
 #include "glia/backends/program.hpp"
 #include "glia/graph/uses.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// A graph whose nodes run one after another, for backends that do not compile graphs.
 class node_by_node final : public executable {
@@ -99,4 +99,4 @@ class node_by_node final : public executable {
       last_use_;  // for each value: the last node that uses it, if none is after it
 };
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -8,12 +8,16 @@
 
 namespace glia {
 
+namespace detail {
+
 /// Numbers on the host, in the type in which a device computes.
 using host_numbers = std::variant<std::vector<float>, std::vector<double>>;
 
+}  // namespace detail
+
 /// Returns the elements of a tensor of real numbers, in row-major order, with all their digits.
-[[nodiscard]] inline host_numbers numbers_of(const device& on, const tensor& x) {
-  const auto read = [&]<class T>(std::vector<T> numbers) -> host_numbers {
+[[nodiscard]] inline detail::host_numbers numbers_of(const device& on, const tensor& x) {
+  const auto read = [&]<class T>(std::vector<T> numbers) -> detail::host_numbers {
     on.to_host(x, std::span<T>(numbers));
     return numbers;
   };
@@ -22,7 +26,7 @@ using host_numbers = std::variant<std::vector<float>, std::vector<double>>;
 }
 
 /// Makes a tensor of numbers on a device.
-[[nodiscard]] inline tensor tensor_of(const device& on, const host_numbers& numbers,
+[[nodiscard]] inline tensor tensor_of(const device& on, const detail::host_numbers& numbers,
                                       const shape& s) {
   return std::visit([&](const auto& all) { return on.from_host(std::span(all), s); }, numbers);
 }

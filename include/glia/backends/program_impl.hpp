@@ -37,7 +37,7 @@ GLIA_INLINE void executable::require_fitting(std::size_t number, const tensor& g
 }
 
 GLIA_INLINE std::shared_ptr<const executable> backend::compile(graph calls) const {
-  return std::make_shared<const node_by_node>(std::move(calls), shared_from_this());
+  return std::make_shared<const detail::node_by_node>(std::move(calls), shared_from_this());
 }
 
 }  // namespace glia

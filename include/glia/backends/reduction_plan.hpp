@@ -5,7 +5,7 @@
 #include "glia/backends/merged_loops.hpp"
 #include "glia/core/shape.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// The loops of a sum over axes. The outer loops visit the results, and the inner loops visit the
 /// terms of one result. Each result is thus complete before the next one begins.
@@ -64,4 +64,4 @@ class reduction_plan {
   std::size_t terms_;  // number of terms of each result
 };
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -19,7 +19,7 @@ namespace glia {
 
 /// The loops of the `reference` device, for all families of kernels.
 template <class T>
-struct reference_kernels : host_loops<T>,
+struct reference_kernels : detail::host_loops<T>,
                            reference_loops::arrangement<T>,
                            reference_loops::indexing<T>,
                            reference_loops::elementwise<T>,
@@ -31,7 +31,7 @@ struct reference_kernels : host_loops<T>,
   using value_type = T;
   static constexpr std::string_view name = "reference";
 
-  using host_loops<T>::compute;
+  using detail::host_loops<T>::compute;
   using reference_loops::arrangement<T>::compute;
   using reference_loops::indexing<T>::compute;
   using reference_loops::elementwise<T>::compute;

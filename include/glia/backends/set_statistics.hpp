@@ -19,12 +19,16 @@ template <class T>
   return widened > least && widened < 1 / least;
 }
 
+namespace detail {
+
 /// Returns the rounding error of a mean; `off` is the mean distance of the numbers from it. Returns
 /// 0 if `off` is more than a rounding error, because the mean was then computed over several ranks.
 template <class T>
 [[nodiscard]] T rest_of_mean(T mean, T off) {
   return std::abs(off) <= std::numeric_limits<T>::epsilon() * std::abs(mean) ? off : T{0};
 }
+
+}  // namespace detail
 
 /// The mean and variance of a set of numbers of any size. The numbers are multiplied by a power of
 /// two before they are squared, so that their squares stay in T's range. If some numbers are not
@@ -36,7 +40,7 @@ class set_statistics {
   template <class At>
   set_statistics(std::size_t n, const At& x, double epsilon, bool centered) {
     T largest = 0;
-    compensated_sum<T> sum;
+    detail::compensated_sum<T> sum;
     for (std::size_t i = 0; i < n; ++i) {
       const T size = std::abs(x(i));
       largest = largest < size || std::isnan(size) ? size : largest;
@@ -58,12 +62,12 @@ class set_statistics {
     factor_ = std::ldexp(T{1}, -power);
     if (centered) {
       const T first = factor_ * x(0);
-      compensated_sum<T> apart;
+      detail::compensated_sum<T> apart;
       for (std::size_t i = 0; i < n; ++i) {
         apart.add(factor_ * x(i) - first);
       }
       mean_ = first + apart.value() / count;
-      compensated_sum<T> off;
+      detail::compensated_sum<T> off;
       for (std::size_t i = 0; i < n; ++i) {
         off.add(factor_ * x(i) - mean_);
       }
@@ -72,7 +76,7 @@ class set_statistics {
       rest_ = correction - (rounded - mean_);
       mean_ = rounded;
     }
-    compensated_sum<T> squares;
+    detail::compensated_sum<T> squares;
     for (std::size_t i = 0; i < n; ++i) {
       const T distance = apart_from_mean(x(i));
       squares.add(distance * distance);
@@ -107,7 +111,7 @@ struct normalized_sets {
   explicit normalized_sets(const shape& x, normalization kind, std::size_t groups)
       : columns(x.back()) {
     const std::size_t all = row_count(x);
-    if (is_by_rows(kind)) {
+    if (kernels::is_by_rows(kind)) {
       samples = all;
       run = columns;
     } else if (kind == normalization::group) {

@@ -6,7 +6,7 @@
 
 #include "glia/backends/backend.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// A backend that computes no numbers: its tensors have only a shape and an element type, and every
 /// number that is read from them is 0. A derived class says what a tensor is.
@@ -36,4 +36,4 @@ class shape_backend : public backend {
   [[nodiscard]] virtual tensor make(const tensor_spec& spec) const = 0;
 };
 
-}  // namespace glia
+}  // namespace glia::detail

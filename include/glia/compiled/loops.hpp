@@ -14,7 +14,7 @@ namespace glia::cpu_loops {
 template <class Family, class T, class K, std::size_t... I>
 [[nodiscard]] constexpr bool is_of(std::index_sequence<I...>) {
   return requires(const Family& loops, const K& k, const memory_pool& memory,
-                  const tensor_view<T>& x) {
+                  const detail::tensor_view<T>& x) {
     loops.compute(k, memory, (static_cast<void>(I), x)...);
   };
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace glia {
+namespace glia::detail {
 
 /// Returns the time of a monotonic clock in nanoseconds.
 [[nodiscard]] inline std::int64_t nanoseconds_now() {
@@ -52,4 +52,4 @@ class busy_log {
   std::vector<busy_time> times_;
 };
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -7,9 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace glia {
-
-namespace detail {
+namespace glia::detail {
 
 /// The effect of each byte on the checksum, for Castagnoli's polynomial with reversed bits. Table i
 /// is for a byte that is followed by i other bytes.
@@ -30,8 +28,6 @@ inline constexpr auto crc32c_tables = [] {
   }
   return tables;
 }();
-
-}  // namespace detail
 
 /// Returns the cyclic redundancy check CRC32C (Castagnoli; RFC 3720, appendix B.4) of `bytes`. It
 /// processes eight bytes at a time with independent table look-ups.
@@ -58,4 +54,4 @@ inline constexpr auto crc32c_tables = [] {
   return ~sum;
 }
 
-}  // namespace glia
+}  // namespace glia::detail

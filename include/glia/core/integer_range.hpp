@@ -10,6 +10,8 @@
 
 namespace glia {
 
+namespace detail {
+
 /// A range of values in each sample of a model that must be integers, such as class indices for an
 /// embedding.
 struct integer_range {
@@ -19,12 +21,14 @@ struct integer_range {
   std::string wanted_by;  ///< prefix of error messages: "sequential[0] embedding(1000, 16): "
 };
 
+}  // namespace detail
+
 /// Throws `data_error` if a value in the ranges is not an integer from 0 to below - 1. Each sample
 /// has `each` values.
 template <class T>
-void require_integers(const std::vector<integer_range>& ranges, std::span<const T> samples,
+void require_integers(const std::vector<detail::integer_range>& ranges, std::span<const T> samples,
                       std::size_t each) {
-  for (const integer_range& range : ranges) {
+  for (const detail::integer_range& range : ranges) {
     for (std::size_t begin = 0; begin + each <= samples.size(); begin += each) {
       for (std::size_t i = range.first; i < range.end; ++i) {
         const T value = samples[begin + i];

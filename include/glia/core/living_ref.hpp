@@ -8,7 +8,7 @@
 
 #include "glia/core/error.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// A member by which `living_ref` detects whether an object still exists. A copy is a different
 /// object, so it has its own token, and assigning to an object does not change the object's token.
@@ -60,4 +60,4 @@ class living_ref {
   std::string_view holder_;
 };
 
-}  // namespace glia
+}  // namespace glia::detail

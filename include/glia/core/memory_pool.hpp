@@ -76,7 +76,7 @@ class memory_pool {
 
   /// The free blocks of some threads.
   struct alignas(64) shard {
-    spin_lock lock;
+    detail::spin_lock lock;
     bool closed = false;
     std::size_t round = 0;      // number of times that memory was freed to stay within the limit
     std::ptrdiff_t blocks = 0;  // blocks in use
@@ -94,7 +94,7 @@ class memory_pool {
   struct state {
     std::size_t used;                                      // number of shards
     std::array<std::atomic<shard*>, max_shards> shards{};  // created when a thread first needs one
-    spin_lock growing;
+    detail::spin_lock growing;
     bool closed = false;
     std::atomic<std::size_t> reserved{0};
     std::atomic<std::ptrdiff_t> left{0};  // blocks that are still in use after the pool is closed

@@ -7,17 +7,13 @@
 #include <pthread.h>
 #endif
 
-namespace glia {
-
-namespace detail {
+namespace glia::detail {
 
 inline std::atomic<std::uint32_t> forks{0};
 #if __has_include(<pthread.h>)
 inline const int counting_forks =
     pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
 #endif
-
-}  // namespace detail
 
 /// Returns the number of calls of `fork` that led to this process. A child process has only the
 /// thread that forked it, so threads and locks created under a smaller number may not exist or may
@@ -26,4 +22,4 @@ inline const int counting_forks =
   return detail::forks.load(std::memory_order_relaxed);
 }
 
-}  // namespace glia
+}  // namespace glia::detail

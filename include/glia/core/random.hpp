@@ -45,17 +45,21 @@ struct random_key {
   return {c0, c1, c2, c3};
 }
 
+namespace detail {
+
 /// Returns word `index`, of 32 random bits, of the sequence of `key`.
 [[nodiscard]] constexpr std::uint32_t random_bits(const random_key& key,
                                                   std::uint64_t index) noexcept {
   return philox(key, index / 4)[index % 4];
 }
 
+}  // namespace detail
+
 /// Returns 16 random bits: the low half of word index / 2 if `index` is even, and otherwise the
 /// high half. Use it for decisions that need only 16 bits, because it costs half as much as a word.
 [[nodiscard]] constexpr std::uint16_t random_half(const random_key& key,
                                                   std::uint64_t index) noexcept {
-  return static_cast<std::uint16_t>(random_bits(key, index / 2) >> (index % 2 * 16));
+  return static_cast<std::uint16_t>(detail::random_bits(key, index / 2) >> (index % 2 * 16));
 }
 
 namespace inverse_error_function {

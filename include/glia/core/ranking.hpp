@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-namespace glia {
+namespace glia::detail {
 
 /// Returns whether the class `truth` has one of the k highest scores. Of equal scores, the first
 /// counts as higher. Returns false if a score is NaN, or if the class `truth` has no score.
@@ -23,4 +23,4 @@ template <class T>
   return higher < k;
 }
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -33,6 +33,8 @@ struct row_part {
   return parts.empty() ? 0 : parts.back().end();
 }
 
+namespace detail {
+
 /// Returns the names and shapes of the tensors in a row, such as image (28, 28, 1), age (1).
 [[nodiscard]] inline std::string parts_text(const std::vector<row_part>& parts) {
   std::string result;
@@ -63,5 +65,7 @@ inline void require_parts(std::string_view what, std::string_view of,
   require<value_error>(alike, what, ": the model's ", of, " are ", parts_text(expected), ", got ",
                        parts_text(got), "; give them by these names, in this order");
 }
+
+}  // namespace detail
 
 }  // namespace glia

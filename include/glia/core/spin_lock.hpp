@@ -6,7 +6,7 @@
 
 #include "glia/core/process.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Tells the processor that this loop waits for another thread.
 inline void spin_pause() noexcept {
@@ -42,4 +42,4 @@ class spin_lock {
   std::atomic<std::uint32_t> holder_{0};  // 0: unlocked; else the holder's process number plus 1
 };
 
-}  // namespace glia
+}  // namespace glia::detail

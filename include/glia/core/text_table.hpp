@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace glia {
+namespace glia::detail {
 
 /// Formats rows of cells as a table of text. The first row is a heading with a line below it. If
 /// `total` is true, the last row has a line above it. The first `left` columns are aligned to the
@@ -38,4 +38,4 @@ namespace glia {
   return result;
 }
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -159,7 +159,7 @@ class thread_pool {
     std::atomic<bool> stopping{false};
     std::mutex mutex;
     std::condition_variable wake;
-    std::uint32_t process = process_number();
+    std::uint32_t process = detail::process_number();
 
     /// Runs a loop on several threads. Returns false, without running it, if the caller has to run
     /// it alone.
@@ -174,7 +174,7 @@ class thread_pool {
       announce();
       mine->take_indices(0);
       for (int spins = 0; mine->done.load(std::memory_order_acquire) != count; ++spins) {
-        spins < spins_before_yield ? spin_pause() : std::this_thread::yield();
+        spins < spins_before_yield ? detail::spin_pause() : std::this_thread::yield();
       }
       mine->taken.store(false, std::memory_order_release);
       return true;
@@ -219,7 +219,7 @@ class thread_pool {
     }
   };
 
-  [[nodiscard]] bool forked() const noexcept { return crew_->process != process_number(); }
+  [[nodiscard]] bool forked() const noexcept { return crew_->process != detail::process_number(); }
 
   static void help(crew& all, std::size_t thread) {
     for (loop& one : all.loops) {
@@ -233,7 +233,7 @@ class thread_pool {
     std::uint64_t seen = 0;
     while (!all.stopping.load()) {
       for (int spin = 0; spin < spins_before_sleep && all.opened.load() == seen; ++spin) {
-        spin_pause();
+        detail::spin_pause();
       }
       if (all.opened.load() == seen) {
         std::unique_lock lock(all.mutex);

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace glia {
+namespace glia::detail {
 
 /// Returns the length in bytes of the UTF-8 character at the beginning of `text`, or 0 if the text
 /// does not begin with a valid character. Overlong forms, surrogates and code points above U+10FFFF
@@ -40,4 +40,4 @@ namespace glia {
   return true;
 }
 
-}  // namespace glia
+}  // namespace glia::detail

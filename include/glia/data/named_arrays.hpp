@@ -132,11 +132,11 @@ static_assert(target_dataset<named_arrays> && named_dataset<named_arrays>);
 /// row is not the sum of the sizes in `parts`.
 [[nodiscard]] inline xt::xarray<float> part_of(const xt::xarray<float>& rows, std::string_view name,
                                                const std::vector<row_part>& parts) {
-  const row_part& part = part_called(name, parts, "part_of");
+  const row_part& part = detail::part_called(name, parts, "part_of");
   const shape given(rows.shape().begin(), rows.shape().end());
   require<shape_error>(given.rank() == 2 && given[1] == row_size(parts),
-                       "part_of: expected rows (N, ", row_size(parts), ") of ", parts_text(parts),
-                       ", got ", given);
+                       "part_of: expected rows (N, ", row_size(parts), ") of ",
+                       detail::parts_text(parts), ", got ", given);
   const shape s = batch_of(given[0], part.extents);
   xt::xarray<float> values(xt::xarray<float>::shape_type(s.begin(), s.end()));
   for (std::size_t i = 0; i < given[0]; ++i) {

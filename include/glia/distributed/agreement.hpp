@@ -9,7 +9,7 @@
 #include "glia/distributed/messages.hpp"
 #include "glia/training/training_ranks.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Throws `rank_error` on every rank if the settings of a rank differ from the settings of rank 0.
 inline void require_same_settings(rank_group& ranks, std::span<const rank_setting> own) {
@@ -34,4 +34,4 @@ inline void require_same_settings(rank_group& ranks, std::span<const rank_settin
   }
 }
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -21,6 +21,8 @@
 
 namespace glia {
 
+namespace detail {
+
 /// Options of sums over ranks.
 struct batch_sum_options {
   std::size_t pieces = 1;  ///< Number of pieces of a batch, at least the number of ranks.
@@ -30,6 +32,8 @@ struct batch_sum_options {
   /// Whether to use shared memory if all ranks are on one machine and `rounded` is 0.
   bool share_memory = true;
 };
+
+}  // namespace detail
 
 /// The sum of vectors, one for each piece of a batch. The pieces are divided among the ranks. Each
 /// rank computes the vectors of its pieces, one after the other, and all ranks get the sum. The sum
@@ -42,7 +46,7 @@ class batch_sum {
 
   /// Creates a sum of vectors with `size` elements. Throws `value_error` if there are fewer pieces
   /// than ranks.
-  batch_sum(rank_group& ranks, std::size_t size, const batch_sum_options& options)
+  batch_sum(rank_group& ranks, std::size_t size, const detail::batch_sum_options& options)
       : ranks_(&ranks),
         overlap_(options.overlap),
         plan_{size, std::min(options.rounded, size), {}, {options.pieces, ranks.size()}},
@@ -106,7 +110,7 @@ class batch_sum {
     const auto [depth, joins] = arrivals_[piece - mine_.first];
     for (std::size_t i = 0; i < joins; ++i) {
       T* const to = way_->vector(depth - i - 1) + first;
-      add_numbers(to, way_->vector(depth - i) + first, end - first, to);
+      detail::add_numbers(to, way_->vector(depth - i) + first, end - first, to);
     }
     if (piece + 1 < mine_.end) {
       return;
@@ -157,10 +161,11 @@ class batch_sum {
 
   /// Cuts a range into buckets of nearly equal size.
   void cut(const index_range& range, std::size_t bucket_bytes) {
-    const std::size_t most = std::max(bucket_bytes / sizeof(T), slice_alignment);
+    const std::size_t most = std::max(bucket_bytes / sizeof(T), detail::slice_alignment);
     const std::size_t count = std::max<std::size_t>((range.size() + most - 1) / most, 1);
     const std::size_t even = (range.size() + count - 1) / count;
-    const std::size_t each = (even + slice_alignment - 1) / slice_alignment * slice_alignment;
+    const std::size_t each =
+        (even + detail::slice_alignment - 1) / detail::slice_alignment * detail::slice_alignment;
     for (std::size_t first = range.first; first < range.end; first += each) {
       plan_.buckets.push_back({first, std::min(first + each, range.end)});
     }
@@ -223,10 +228,10 @@ class batch_sum {
   rank_group* ranks_;
   bool overlap_;
   bool shares_memory_ = false;
-  sum_plan plan_;
+  detail::sum_plan plan_;
   index_range mine_;
-  std::vector<piece_stack::arrival> arrivals_;  // one for each of this rank's pieces
-  std::unique_ptr<sum_transport<T>> way_;
+  std::vector<detail::piece_stack::arrival> arrivals_;  // one for each of this rank's pieces
+  std::unique_ptr<detail::sum_transport<T>> way_;
   clock::time_point begun_{};
   batch_sum_record record_;
 

@@ -14,6 +14,8 @@
 
 namespace glia {
 
+namespace detail {
+
 /// The layout of the vector that is summed over the pieces of a batch. The vector contains the
 /// gradients, in the order in which the backward pass computes them, then the changed running
 /// statistics, then the sums of the loss and the metrics.
@@ -127,12 +129,14 @@ class gradient_program {
   program program_;
 };
 
+}  // namespace detail
+
 /// A graph for the second half of a training step on several ranks, after the sum over the ranks:
 /// the optimizer's update. Its inputs are the optimizer's numbers for the step, the summed
 /// gradients, the parameters and the optimizer's state.
 class update_program {
  public:
-  update_program(const glia::device& device, const sum_layout& layout,
+  update_program(const glia::device& device, const detail::sum_layout& layout,
                  const parameter_list& parameters, const slot_lists& slots, const training_job& job)
       : program_(record(device, layout, parameters, slots, job)) {}
 
@@ -154,23 +158,23 @@ class update_program {
   }
 
  private:
-  [[nodiscard]] static program record(const glia::device& device, const sum_layout& layout,
+  [[nodiscard]] static program record(const glia::device& device, const detail::sum_layout& layout,
                                       const parameter_list& parameters, const slot_lists& slots,
                                       const training_job& job) {
     const recorder rec(device.fused());
     const auto numbers = rec.input("numbers", real_of({job.optimizer.numbers_per_step}));
     std::vector<tensor> gradients(parameters.size());
-    for (const sum_layout::segment& one : layout.segments) {
+    for (const detail::sum_layout::segment& one : layout.segments) {
       if (one.gradient) {
         gradients[*one.parameter] =
             rec.input(text(parameters[*one.parameter].spec.name, ".gradient"), real_of(one.shape));
       }
     }
-    parameter_list traced = as_inputs(rec, parameters);
+    parameter_list traced = detail::as_inputs(rec, parameters);
     slot_lists kept = detail::slot_inputs(rec, parameters, slots);
     const parameter_list before = traced;
     const slot_lists kept_before = kept;
-    update_parameters(rec, std::move(gradients), traced, kept, job, numbers);
+    detail::update_parameters(rec, std::move(gradients), traced, kept, job, numbers);
     detail::set_next(rec, before, traced, kept_before, kept);
     graph g = rec.recorded();
     prune(g);

@@ -105,6 +105,8 @@ requires(std::is_trivially_copyable_v<T> && !std::same_as<T, bool>)
   return result;
 }
 
+namespace detail {
+
 /// Returns rank 0's text on all ranks.
 [[nodiscard]] inline std::string from_first(rank_group& ranks, std::string_view text) {
   return gather(ranks, ranks.rank() == 0 ? text : std::string_view())[0];
@@ -135,5 +137,7 @@ template <class T>
   }
   return all;
 }
+
+}  // namespace detail
 
 }  // namespace glia

@@ -7,6 +7,8 @@
 
 namespace glia {
 
+namespace detail {
+
 /// The sum over pieces first ... first + 2^level - 1 of a batch, where first is a multiple of
 /// 2^level. It is a node of the tree along which the pieces are added. The tree does not depend on
 /// the ranks that compute the pieces.
@@ -47,10 +49,12 @@ class piece_stack {
   std::vector<partial_sum> sums_;
 };
 
+}  // namespace detail
+
 /// Returns the sums that remain after the pieces of one rank have been added. They are then added
 /// to the sums of the other ranks.
-[[nodiscard]] inline std::vector<partial_sum> sums_of(const index_range& pieces) {
-  piece_stack stack;
+[[nodiscard]] inline std::vector<detail::partial_sum> sums_of(const index_range& pieces) {
+  detail::piece_stack stack;
   for (std::size_t piece = pieces.first; piece < pieces.end; ++piece) {
     (void)stack.add({piece, 0});
   }

@@ -29,16 +29,16 @@
 namespace glia {
 
 GLIA_INLINE std::shared_ptr<step_runner> rank_group::make_step_runner(const distribution& shared) {
-  return std::make_shared<shared_step>(shared, *this);
+  return std::make_shared<detail::shared_step>(shared, *this);
 }
 
 GLIA_INLINE void rank_group::require_same_training(std::span<const rank_setting> settings) {
   std::vector<rank_setting> own{
       {"ranks", text(size())},
       {"glia", text(GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.', GLIA_VERSION_PATCH)},
-      {"build", running_build()}};
+      {"build", detail::running_build()}};
   own.insert(own.end(), settings.begin(), settings.end());
-  require_same_settings(*this, own);
+  detail::require_same_settings(*this, own);
 }
 
 GLIA_INLINE void rank_group::require_same_tensors(std::span<const named_tensor> tensors) {
@@ -53,7 +53,7 @@ GLIA_INLINE void rank_group::require_same_tensors(std::span<const named_tensor> 
         t.values);
     sums.push_back(sum.value());
   }
-  const auto of_ranks = gather_each(*this, sums);
+  const auto of_ranks = detail::gather_each(*this, sums);
   for (std::size_t i = 1; i < of_ranks.size(); ++i) {
     const auto differs = std::mismatch(of_ranks[i].begin(), of_ranks[i].end(), of_ranks[0].begin(),
                                        of_ranks[0].end());
@@ -67,7 +67,7 @@ GLIA_INLINE void rank_group::require_same_tensors(std::span<const named_tensor> 
 }
 
 GLIA_INLINE training_state rank_group::state_of_first(const training_state& own) {
-  const std::string bytes = from_first(*this, rank() == 0 ? bytes_of(own) : std::string());
+  const std::string bytes = detail::from_first(*this, rank() == 0 ? bytes_of(own) : std::string());
   return rank() == 0 ? own : state_of(bytes);
 }
 
@@ -96,16 +96,16 @@ GLIA_INLINE bool rank_group::any(bool own) {
 }
 
 GLIA_INLINE std::vector<float> rank_group::concatenate(const std::vector<float>& own) {
-  return gather_all(*this, own);
+  return detail::gather_all(*this, own);
 }
 
 GLIA_INLINE void rank_group::add_scores(const batch_scores& own, running_scores& scores) {
-  const auto sizes = gather_each(*this, own.sizes);
-  const auto counts = gather_each(*this, own.counts);
-  const auto sums = gather_each(*this, own.sums);
+  const auto sizes = detail::gather_each(*this, own.sizes);
+  const auto counts = detail::gather_each(*this, own.counts);
+  const auto sums = detail::gather_each(*this, own.sums);
   const bool scored = scores.how().needs_outputs();
   const auto gather_samples = [&]<class T>(const std::vector<T>& values) {
-    return scored ? gather_each(*this, values) : std::vector<std::vector<T>>();
+    return scored ? detail::gather_each(*this, values) : std::vector<std::vector<T>>();
   };
   const auto outputs = gather_samples(own.outputs);
   const auto classes = gather_samples(own.classes);

@@ -7,7 +7,7 @@
 #include "glia/core/checksum.hpp"
 #include "glia/core/error.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Returns a checksum of the running program's file, or "unknown" if the file cannot be read. Ranks
 /// compare it to check that they run the same program.
@@ -24,4 +24,4 @@ namespace glia {
   return text(sum.value());
 }
 
-}  // namespace glia
+}  // namespace glia::detail

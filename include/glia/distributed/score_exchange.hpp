@@ -8,7 +8,7 @@
 #include "glia/distributed/messages.hpp"
 #include "glia/training/running_scores.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Collects the outputs for a batch from all ranks, and adds them to the metrics that need outputs,
 /// in the order of the samples.
@@ -22,4 +22,4 @@ inline void add_outputs_of_all(rank_group& ranks, const batch& own,
   sums.add_outputs(std::span<const float>(gathered), whole);
 }
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -24,7 +24,7 @@
 #include "glia/training/step_arguments.hpp"
 #include "glia/training/step_runner.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Takes training steps on several ranks together. Each rank computes the gradients of its pieces
 /// of a batch. The sum of a gradient over the ranks begins while other gradients are still
@@ -318,4 +318,4 @@ class shared_step final : public step_runner {
   std::vector<float> outputs_;         // its outputs on this rank, if a metric needs them
 };
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -11,7 +11,7 @@
 #include "glia/distributed/gradient_program.hpp"
 #include "glia/training/distribution.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// The sum of a vector over the pieces of a batch. The pieces are on several ranks. Contains the
 /// memory and the thread for the sum.
@@ -115,4 +115,4 @@ class shared_sum_of final : public shared_sum {
   batch_sum<T> sum_;
 };
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -17,11 +17,11 @@ namespace glia {
 /// A sum over ranks on one machine. The ranks read each other's vectors in shared memory, and write
 /// one common sum. No messages are sent.
 template <class T>
-class sum_by_memory final : public sum_transport<T> {
+class sum_by_memory final : public detail::sum_transport<T> {
  public:
   /// Creates a sum, or returns nullptr if the ranks cannot share memory.
   [[nodiscard]] static std::unique_ptr<sum_by_memory> make(rank_group& ranks,
-                                                           const sum_plan& plan) {
+                                                           const detail::sum_plan& plan) {
     const std::size_t bytes = words_at(plan) + plan.buckets.size() * sizeof(bucket_word);
     auto memory = ranks.share_memory(bytes);
     return memory
@@ -40,7 +40,7 @@ class sum_by_memory final : public sum_transport<T> {
   bool move_on(std::size_t bucket) override {
     const stage before = stages_[bucket];
     if (stages_[bucket] == stage::computed && all_told(bucket, &bucket_word::computed)) {
-      add_slice(slice_of(plan_->buckets[bucket], rank_, words_.size()));
+      add_slice(detail::slice_of(plan_->buckets[bucket], rank_, words_.size()));
       tell(bucket, &bucket_word::summed);
       stages_[bucket] = stage::summed;
     }
@@ -53,7 +53,7 @@ class sum_by_memory final : public sum_transport<T> {
     return stages_[bucket] == stage::done;
   }
   [[nodiscard]] bool needs_looking_after() const noexcept override { return false; }
-  [[nodiscard]] sum_traffic sent() const noexcept override { return {}; }
+  [[nodiscard]] detail::sum_traffic sent() const noexcept override { return {}; }
 
  private:
   static constexpr std::size_t line = 64;
@@ -66,7 +66,7 @@ class sum_by_memory final : public sum_transport<T> {
     std::uint64_t summed = 0;
   };
 
-  sum_by_memory(rank_group& ranks, const sum_plan& plan,
+  sum_by_memory(rank_group& ranks, const detail::sum_plan& plan,
                 std::shared_ptr<const shared_memory> memory)
       : plan_(&plan),
         rank_(ranks.rank()),
@@ -80,10 +80,11 @@ class sum_by_memory final : public sum_transport<T> {
   // The memory of each rank: a cache line, its vectors, the sum (used only for rank 0), a cache
   // line, and its bucket words.
   [[nodiscard]] T* of(std::size_t rank, std::size_t i) const noexcept {
-    return reinterpret_cast<T*>(memory_->of_rank[rank] + line + i * line_bytes<T>(plan_->size));
+    return reinterpret_cast<T*>(memory_->of_rank[rank] + line +
+                                i * detail::line_bytes<T>(plan_->size));
   }
-  [[nodiscard]] static std::size_t words_at(const sum_plan& plan) {
-    return 2 * line + (plan.order.depth() + 1) * line_bytes<T>(plan.size);
+  [[nodiscard]] static std::size_t words_at(const detail::sum_plan& plan) {
+    return 2 * line + (plan.order.depth() + 1) * detail::line_bytes<T>(plan.size);
   }
 
   void tell(std::size_t bucket, std::uint64_t bucket_word::*what) const {
@@ -98,17 +99,17 @@ class sum_by_memory final : public sum_transport<T> {
   void add_slice(const index_range& slice) const {
     T* const to = sum() + slice.first;
     if (plan_->order.additions().size() == 2) {  // the same as below, without copies
-      add_numbers(of(0, 0) + slice.first, of(1, 0) + slice.first, slice.size(), to);
+      detail::add_numbers(of(0, 0) + slice.first, of(1, 0) + slice.first, slice.size(), to);
       return;
     }
-    const auto take = [&](const sum_order::addition& which, std::size_t at, std::size_t n,
+    const auto take = [&](const detail::sum_order::addition& which, std::size_t at, std::size_t n,
                           T* into) {
       std::copy_n(of(which.rank, which.sum) + slice.first + at, n, into);
     };
     plan_->order.add(slice.size(), take, to);
   }
 
-  const sum_plan* plan_;
+  const detail::sum_plan* plan_;
   std::size_t rank_;
   std::shared_ptr<const shared_memory> memory_;
   std::vector<bucket_word*> words_;  // one for each rank

@@ -21,11 +21,11 @@ namespace glia {
 /// ranks. With one vector for each rank, it sends 2 (ranks - 1) / ranks times the size of the
 /// vector, the minimum of any method. The first `sum_plan::rounded` elements are sent as bfloat16.
 template <class T>
-class sum_by_messages final : public sum_transport<T> {
+class sum_by_messages final : public detail::sum_transport<T> {
  public:
-  sum_by_messages(rank_group& ranks, const sum_plan& plan)
+  sum_by_messages(rank_group& ranks, const detail::sum_plan& plan)
       : ranks_(&ranks), plan_(&plan), room_(std::make_shared<room>()) {
-    const std::size_t bytes = 2 * line + plan.order.depth() * line_bytes<T>(plan.size);
+    const std::size_t bytes = 2 * line + plan.order.depth() * detail::line_bytes<T>(plan.size);
     room_->memory.reset(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{line})));
     std::fill_n(room_->memory.get(), bytes, std::byte{0});
     for (const index_range& range : plan.buckets) {
@@ -44,7 +44,8 @@ class sum_by_messages final : public sum_transport<T> {
   sum_by_messages& operator=(const sum_by_messages&) = delete;
 
   [[nodiscard]] T* vector(std::size_t i) const noexcept override {
-    return reinterpret_cast<T*>(room_->memory.get() + line + i * line_bytes<T>(plan_->size));
+    return reinterpret_cast<T*>(room_->memory.get() + line +
+                                i * detail::line_bytes<T>(plan_->size));
   }
   /// Returns the memory of the sum, which replaces the first vector.
   [[nodiscard]] T* sum() const noexcept override { return vector(0); }
@@ -94,7 +95,7 @@ class sum_by_messages final : public sum_transport<T> {
     return room_->buckets[k].now == stage::done;
   }
   [[nodiscard]] bool needs_looking_after() const noexcept override { return ranks_->size() > 1; }
-  [[nodiscard]] sum_traffic sent() const noexcept override { return sent_; }
+  [[nodiscard]] detail::sum_traffic sent() const noexcept override { return sent_; }
 
  private:
   static constexpr std::size_t line = 64;
@@ -151,7 +152,7 @@ class sum_by_messages final : public sum_transport<T> {
     result.rounds = count > 1 && range.end <= plan_->rounded;
     const std::size_t each = result.number_bytes();
     for (std::size_t i = 0; i < count; ++i) {
-      result.slices.push_back(slice_of(range, i, count));
+      result.slices.push_back(detail::slice_of(range, i, count));
     }
     for (std::size_t i = 0; i < count; ++i) {
       const bool other = i != own;
@@ -186,7 +187,7 @@ class sum_by_messages final : public sum_transport<T> {
       return;
     }
     const index_range slice = own_slice(one);
-    const auto take = [&](const sum_order::addition& which, std::size_t at, std::size_t n,
+    const auto take = [&](const detail::sum_order::addition& which, std::size_t at, std::size_t n,
                           T* into) {
       if (which.rank == ranks_->rank()) {
         std::copy_n(vector(which.sum) + slice.first + at, n, into);
@@ -237,10 +238,10 @@ class sum_by_messages final : public sum_transport<T> {
   };
 
   rank_group* ranks_;
-  const sum_plan* plan_;
+  const detail::sum_plan* plan_;
   std::shared_ptr<room> room_;
   std::size_t sent_back_ = 0;  // buckets whose sums are being or have been sent
-  sum_traffic sent_;
+  detail::sum_traffic sent_;
 };
 
 }  // namespace glia

@@ -8,7 +8,7 @@
 #include "glia/core/error.hpp"
 #include "glia/distributed/pieces.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Computes to[n] = a[n] + b[n]. `to` may be `a` or `b`.
 template <class T>
@@ -117,4 +117,4 @@ class sum_order {
   std::size_t left_ = 0;  // sums without a neighbor at the end
 };
 
-}  // namespace glia
+}  // namespace glia::detail

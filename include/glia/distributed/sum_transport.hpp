@@ -6,7 +6,7 @@
 #include "glia/distributed/pieces.hpp"
 #include "glia/distributed/sum_order.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// A plan to sum vectors of the ranks: the size of a vector, the number of its leading values that
 /// are sent as bfloat16, its buckets, and the order of additions.
@@ -72,4 +72,4 @@ template <class T>
   return (count * sizeof(T) + line - 1) / line * line;
 }
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -183,11 +183,15 @@ class graph {
   std::uint32_t place_ = 0;
 };
 
+namespace detail {
+
 /// Returns whether a run has a result: an output, or the next value of an input.
 [[nodiscard]] inline bool gives_something(const graph& calls) {
   return !calls.outputs().empty() ||
          std::any_of(calls.inputs().begin(), calls.inputs().end(),
                      [](const graph_input& input) { return input.changes(); });
 }
+
+}  // namespace detail
 
 }  // namespace glia

@@ -40,10 +40,10 @@ struct timeline {
   std::vector<std::vector<kernel_time>> lanes;  ///< nodes that ran in each lane
   std::vector<named_time> others;
 
-  std::vector<busy_time> helpers;  ///< threads that helped in kernels
+  std::vector<detail::busy_time> helpers;  ///< threads that helped in kernels
 
   /// Returns the current time in nanoseconds.
-  [[nodiscard]] static std::int64_t now() { return nanoseconds_now(); }
+  [[nodiscard]] static std::int64_t now() { return detail::nanoseconds_now(); }
 
   /// Removes all times.
   void clear() {

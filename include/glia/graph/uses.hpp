@@ -68,6 +68,8 @@ class graph_uses {
   std::vector<bool> leaves_;
 };
 
+namespace detail {
+
 /// Returns, for each value, whether it is the same in every run with the same parameters. A value
 /// is not fixed if it depends on an input whose index is in `varying`, or on a value for which the
 /// argument `fixed` is false.
@@ -101,6 +103,8 @@ inline void remove_nodes(graph& g, const std::vector<bool>& marked) {
   g.nodes() = std::move(kept);
 }
 
+}  // namespace detail
+
 /// Removes nodes whose results are not used.
 inline void prune(graph& g) {
   std::vector<bool> wanted(g.value_count(), false);
@@ -123,7 +127,7 @@ inline void prune(graph& g) {
       }
     }
   }
-  remove_nodes(g, idle);
+  detail::remove_nodes(g, idle);
 }
 
 }  // namespace glia

@@ -12,9 +12,7 @@
 #include "glia/core/named_tensor.hpp"
 #include "glia/io/safetensors.hpp"
 
-namespace glia {
-
-namespace detail {
+namespace glia::detail {
 
 /// Returns the checksum of a file's tensors and metadata, independent of the order of the tensors.
 [[nodiscard]] inline std::string checksum_of(const safetensors_content& content) {
@@ -44,8 +42,6 @@ namespace detail {
   return text(sum.value());
 }
 
-}  // namespace detail
-
 /// Writes a safetensors file with a checksum of its contents, as the metadata entry `checksum`.
 inline void write_checked_content(const std::filesystem::path& path, safetensors_content content) {
   content.metadata["checksum"] = detail::checksum_of(content);
@@ -65,4 +61,4 @@ inline void write_checked_content(const std::filesystem::path& path, safetensors
   return content;
 }
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -18,7 +18,7 @@
 #include "glia/io/protobuf_message.hpp"
 #include "glia/io/record_frame.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Writes an event file for TensorBoard.
 ///
@@ -114,4 +114,4 @@ class event_file {
   int file_ = -1;
 };
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -11,7 +11,7 @@
 
 #include "glia/io/protobuf_message.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// A histogram as in TensorFlow's message HistogramProto. Bucket i counts the values v with
 /// limits[i - 1] < v <= limits[i]. Bucket 0 counts the values v <= limits[0].
@@ -99,4 +99,4 @@ class event_summary {
   detail::protobuf_message summary_;
 };
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -244,7 +244,7 @@ const std::vector<std::string>& bytes_list(const tf_example&& e, std::string_vie
 [[nodiscard]] inline std::string encode_example(const tf_example& e) {
   detail::protobuf_message features;
   for (const auto& [name, value] : e.features) {
-    require<value_error>(is_utf8(name),
+    require<value_error>(detail::is_utf8(name),
                          "encode_example: expected names of features in UTF-8, got other bytes");
     detail::protobuf_message list;
     unsigned kind = 0;

@@ -9,7 +9,7 @@
 #include "glia/kernels/broadcasting.hpp"
 #include "glia/kernels/kernel.hpp"
 
-namespace glia {
+namespace glia::kernels {
 
 inline void require_broadcastable_to(const shape& from, const shape& to) {
   require<shape_error>(from.rank() <= to.rank() && broadcast_shape(from, to) == to, "shape ", from,
@@ -32,10 +32,6 @@ inline void require_axis(std::string_view what, const shape& s, std::size_t axis
 
 /// A list of axis indices, stored like the extents of a shape.
 using axis_list = shape;
-
-}  // namespace glia
-
-namespace glia::kernels {
 
 /// Creates a tensor with `value` at every element.
 struct full {

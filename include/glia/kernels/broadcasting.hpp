@@ -9,6 +9,8 @@
 
 namespace glia {
 
+namespace kernels {
+
 /// Returns the shape of a op b according to NumPy's broadcasting: axes are aligned at the last one,
 /// and an axis of extent 1 (or a missing one) is repeated. Throws `shape_error` if the extents do
 /// not match.
@@ -25,6 +27,8 @@ namespace glia {
   }
   return result;
 }
+
+}  // namespace kernels
 
 namespace detail {
 

@@ -10,6 +10,8 @@
 
 namespace glia {
 
+namespace kernels {
+
 /// Returns the sizes of a convolution of images x (N, H, W, C) with weights w (height, width, C /
 /// groups, O). Throws `shape_error` or `value_error` if they do not fit.
 [[nodiscard]] inline window_sizes conv2d_rule(const shape& x, const shape& w,
@@ -31,9 +33,11 @@ namespace glia {
   return sizes;
 }
 
+}  // namespace kernels
+
 namespace detail {
 
-[[nodiscard]] inline double product_flops(const window_sizes& s) {
+[[nodiscard]] inline double product_flops(const kernels::window_sizes& s) {
   return 2 * count(s.output()) *
          static_cast<double>(s.window.height * s.window.width * s.group_inputs());
 }

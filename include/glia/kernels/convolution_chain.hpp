@@ -9,15 +9,19 @@
 
 namespace glia {
 
+namespace kernels {
+
 /// The largest number of convolutions in a chain.
 inline constexpr std::size_t max_chain = 4;
 
+}  // namespace kernels
+
 /// Returns whether `conv2d_chain` supports this convolution as a link. The activation must satisfy
 /// `clamps`. All links after the first must be depthwise or pointwise convolutions.
-[[nodiscard]] inline bool chains(const unary_map& map, const window_sizes& s, bool first) {
+[[nodiscard]] inline bool chains(const unary_map& map, const kernels::window_sizes& s, bool first) {
   const bool depthwise = s.groups == s.c && s.groups == s.o && s.groups > 1;
   const bool pointwise = s.groups == 1 && s.window == window2d{};
-  return clamps(map) && s.window.height <= max_window_rows &&
+  return kernels::clamps(map) && s.window.height <= kernels::max_window_rows &&
          (first ? s.groups == 1 : depthwise || pointwise);
 }
 

@@ -44,6 +44,8 @@ struct unary_map {
   friend constexpr bool operator==(const unary_map&, const unary_map&) = default;
 };
 
+namespace kernels {
+
 /// The map that does not change its operand.
 inline constexpr unary_map identity_map{};
 
@@ -54,6 +56,8 @@ inline constexpr unary_map identity_map{};
          map.function == unary_function::relu6;
 }
 
+}  // namespace kernels
+
 [[nodiscard]] constexpr std::string_view name_of(unary_function function) noexcept {
   constexpr std::string_view names[] = {"affine", "clamp", "abs",        "square",   "sqrt",
                                         "exp",    "log",   "reciprocal", "softplus", "floor",
@@ -61,6 +65,8 @@ inline constexpr unary_map identity_map{};
                                         "tanh",   "silu",  "erf",        "gelu"};
   return names[static_cast<std::size_t>(function)];
 }
+
+namespace kernels {
 
 /// The tensor that the derivative of a unary function needs: none, the function's input, or its
 /// output. It is kept for the backward pass. An output takes no additional memory if other nodes
@@ -87,9 +93,11 @@ enum class saved_operand : std::uint8_t { none, input, output };
   }
 }
 
+}  // namespace kernels
+
 /// Returns the operations per element: a nominal count for comparisons, not for predicting times.
 [[nodiscard]] constexpr double flops_of(const unary_map& map) noexcept {
-  if (map == identity_map) {
+  if (map == kernels::identity_map) {
     return 0;
   }
   switch (map.function) {

@@ -16,6 +16,8 @@ struct host_context {
 using host_function = void (*)(const host_context& on, const void* kernel,
                                const tensor* const* operands, const tensor* const* results);
 
+namespace detail {
+
 /// Returns the host_function of a kernel that has `compute(operands, results)`, otherwise null.
 template <kernel K>
 [[nodiscard]] constexpr host_function host_function_of() {
@@ -30,6 +32,8 @@ template <kernel K>
     return nullptr;
   }
 }
+
+}  // namespace detail
 
 namespace cpu_loops {
 

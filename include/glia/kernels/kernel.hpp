@@ -140,6 +140,8 @@ template <kernel K, class... Specs>
   }
 }
 
+namespace detail {
+
 /// Returns the index of an operand that a result may overwrite. A smaller `choice` is preferred.
 /// Returns `operands` if there is no further choice.
 template <kernel K>
@@ -153,6 +155,8 @@ template <kernel K>
   }
   return K::operands;
 }
+
+}  // namespace detail
 
 /// Returns whether a kernel's results start from the values of the operands that they overwrite.
 template <kernel K>

@@ -14,6 +14,8 @@ namespace glia {
 /// sample. `rms`: as in `layer`, but with 0 instead of the mean.
 enum class normalization : std::uint8_t { batch, layer, group, rms };
 
+namespace kernels {
+
 /// Returns whether each row has its own statistics, as in `layer` and `rms`.
 [[nodiscard]] constexpr bool is_by_rows(normalization kind) {
   return kind == normalization::layer || kind == normalization::rms;
@@ -50,6 +52,8 @@ enum class normalization : std::uint8_t { batch, layer, group, rms };
   return kind == normalization::group || kind == normalization::rms ||
          (kind == normalization::layer && rank == 2);
 }
+
+}  // namespace kernels
 
 }  // namespace glia
 

@@ -11,7 +11,7 @@ namespace glia {
 
 /// Returns whether `pack_transformed` applies to a convolution with weights of shape `w` and its
 /// pooling. Winograd's transforms then need fewer multiplications.
-[[nodiscard]] inline bool transforms(const convolution_pooling& how, const shape& w) {
+[[nodiscard]] inline bool transforms(const kernels::convolution_pooling& how, const shape& w) {
   return how.groups == 1 && kernels::pack_transformed::applies(w) &&
          kernels::pack_transformed::fits(how.window, how.pool);
 }

@@ -7,7 +7,7 @@
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/pooling.hpp"
 
-namespace glia {
+namespace glia::kernels {
 
 /// A convolution and the max-pooling that follows it.
 struct convolution_pooling {
@@ -27,10 +27,6 @@ struct convolution_pooling {
          pool.stride_width >= pool.width && pool.dilation_height == 1 && pool.dilation_width == 1 &&
          !is_padded(pool);
 }
-
-}  // namespace glia
-
-namespace glia::kernels {
 
 struct packed_conv2d_max_pool2d;
 struct pack_panels;

@@ -10,7 +10,7 @@
 namespace glia::detail {
 
 /// Returns the number of operations of a pooling: one for each element of each window.
-[[nodiscard]] inline double pool_flops(const window_sizes& s) {
+[[nodiscard]] inline double pool_flops(const kernels::window_sizes& s) {
   return count(s.output()) * static_cast<double>(s.window.height * s.window.width);
 }
 

@@ -14,6 +14,8 @@ namespace glia {
 /// The factor of a matrix product that is transposed, if any.
 enum class transpose : std::uint8_t { none, first, second };
 
+namespace kernels {
+
 /// The sizes of one matrix product C (m, n) = A (m, k) B (k, n), after transposing.
 struct matmul_sizes {
   std::size_t m;
@@ -25,23 +27,28 @@ struct matmul_sizes {
   }
 };
 
+}  // namespace kernels
+
 namespace detail {
 
 /// Returns the sizes of a product of the matrices in the last two axes of a and b. Throws
 /// `shape_error` if the inner extents differ.
-[[nodiscard]] inline matmul_sizes last_axes_rule(std::string_view what, const shape& a,
-                                                 const shape& b, transpose which) {
+[[nodiscard]] inline kernels::matmul_sizes last_axes_rule(std::string_view what, const shape& a,
+                                                          const shape& b, transpose which) {
   const std::size_t row = a.rank() - 2;
   const std::size_t column = a.rank() - 1;
   const bool ta = which == transpose::first;
   const bool tb = which == transpose::second;
-  const matmul_sizes sizes{a[ta ? column : row], b[tb ? row : column], a[ta ? row : column]};
+  const kernels::matmul_sizes sizes{a[ta ? column : row], b[tb ? row : column],
+                                    a[ta ? row : column]};
   require<shape_error>(sizes.k == b[tb ? column : row], what, ": the inner extents differ: ", a,
                        ta ? " transposed" : "", " times ", b, tb ? " transposed" : "");
   return sizes;
 }
 
 }  // namespace detail
+
+namespace kernels {
 
 [[nodiscard]] inline matmul_sizes matmul_rule(const shape& a, const shape& b, transpose which) {
   require<shape_error>(a.rank() == 2 && b.rank() == 2,
@@ -67,6 +74,8 @@ inline void require_bias(std::string_view what, const tensor_spec& bias, std::si
   require<shape_error>(!bias || bias == real_of({outputs}), what, ": expected a bias of shape ",
                        shape{outputs}, ", got ", bias.shape);
 }
+
+}  // namespace kernels
 
 }  // namespace glia
 

@@ -14,6 +14,8 @@
 
 namespace glia {
 
+namespace kernels {
+
 /// A range of 8-bit integers, and the integer `zero` that represents the number 0. A number x is
 /// stored as min(max(round(x / scale) + zero, least), most); an integer i represents (i - zero) *
 /// scale.
@@ -25,8 +27,12 @@ struct byte_range {
   friend bool operator==(const byte_range&, const byte_range&) = default;
 };
 
+}  // namespace kernels
+
 /// The range of stored weights, symmetric around 0.
-inline constexpr byte_range signed_bytes{0, -127, 127};
+inline constexpr kernels::byte_range signed_bytes{0, -127, 127};
+
+namespace kernels {
 
 /// Returns the range in unsigned bytes: 128 is added to signed bytes.
 [[nodiscard]] constexpr byte_range without_signs(const byte_range& r) {
@@ -43,6 +49,8 @@ inline void require_bytes(std::string_view what, const byte_range& r) {
                        what, ": expected a range of bytes that contains its zero, got ", r.least,
                        " to ", r.most, " with the zero ", r.zero);
 }
+
+}  // namespace kernels
 
 }  // namespace glia
 
@@ -107,6 +115,8 @@ void add_gradients(const fake_quantize& k, Call& call) {
 }  // namespace glia::kernels
 
 namespace glia {
+
+namespace kernels {
 
 /// One link of a `quantized_chain`: a convolution, the shape and range of its weights, and the
 /// range of its inputs in unsigned bytes. The link can also have a max-pooling after the
@@ -178,6 +188,8 @@ inline constexpr std::size_t max_integer_products =
          (first || !is_padded(s.window) || link.input.zero == 0) && !is_padded(link.pool) &&
          link.pool.height <= max_window_rows;
 }
+
+}  // namespace kernels
 
 }  // namespace glia
 

@@ -15,6 +15,8 @@ namespace glia {
 /// The recurrent layers whose steps one kernel can run; see layers/ for their formulas.
 enum class recurrent_cell : std::uint8_t { simple, gru, lstm };
 
+namespace kernels {
+
 /// Returns G: the product of a cell's state and its weights has G columns for each unit.
 [[nodiscard]] constexpr std::size_t products_of(recurrent_cell cell) noexcept {
   return cell == recurrent_cell::lstm ? 4 : cell == recurrent_cell::gru ? 3 : 1;
@@ -24,6 +26,8 @@ enum class recurrent_cell : std::uint8_t { simple, gru, lstm };
 [[nodiscard]] constexpr std::size_t kept_of(recurrent_cell cell) noexcept {
   return cell == recurrent_cell::lstm ? 5 : cell == recurrent_cell::gru ? 4 : 0;
 }
+
+}  // namespace kernels
 
 }  // namespace glia
 

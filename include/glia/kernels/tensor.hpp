@@ -180,6 +180,8 @@ class tensor {
   return x ? tensor_spec{x.shape(), x.type()} : tensor_spec{};
 }
 
+namespace detail {
+
 /// Throws `shape_error` unless numbers to be copied from the host fill a tensor of this shape.
 inline void require_values(std::size_t count, const shape& s) {
   require<shape_error>(count == s.size(), "from_host: ", count, " values do not match the shape ",
@@ -191,5 +193,7 @@ inline void require_not_empty(const tensor& x) {
                        "to_host: the tensor is empty; a variable on which the result does not "
                        "depend has no gradient");
 }
+
+}  // namespace detail
 
 }  // namespace glia

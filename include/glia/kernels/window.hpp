@@ -25,6 +25,8 @@ struct window2d {
   friend constexpr bool operator==(const window2d&, const window2d&) = default;
 };
 
+namespace kernels {
+
 /// Returns whether the input is padded.
 [[nodiscard]] constexpr bool is_padded(const window2d& k) {
   return k.pad_top + k.pad_bottom + k.pad_left + k.pad_right > 0;
@@ -76,5 +78,7 @@ struct window_sizes {
                                       window.dilation_width, window.pad_left + window.pad_right);
   return {x[0], x[1], x[2], x[3], oh, ow, x[3], 1, window};
 }
+
+}  // namespace kernels
 
 }  // namespace glia

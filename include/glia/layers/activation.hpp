@@ -59,8 +59,8 @@ struct activation {
   static constexpr std::string_view linear_name = "linear";
 
   detail::not_a_string no_string{};
-  std::string_view name = linear_name;  ///< Name in descriptions and error messages.
-  unary_map map = identity_map;         ///< The function, applied to every element.
+  std::string_view name = linear_name;    ///< Name in descriptions and error messages.
+  unary_map map = kernels::identity_map;  ///< The function, applied to every element.
   /// Whether the function is the softmax over the last axis. If true, `map` is not used.
   bool over_last_axis = false;
 
@@ -71,7 +71,7 @@ struct activation {
   /// Applies the activation to a variable. Throws `value_error` if the activation has a name but no
   /// function.
   [[nodiscard]] variable operator()(variable x) const {
-    require<value_error>(over_last_axis || map != identity_map || name == linear_name,
+    require<value_error>(over_last_axis || map != kernels::identity_map || name == linear_name,
                          "activation: '", name,
                          "' has no function; set .map, as in "
                          "{.name = \"softplus\", .map = {unary_function::softplus}}");

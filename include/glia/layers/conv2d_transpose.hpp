@@ -69,10 +69,11 @@ struct conv2d_transpose {
                        dilation_rate.width > 0,
                    "expected filters, kernel_size, strides and dilation_rate of at least 1");
     s.expect_value(
-        within_largest_window({kernel_size.height, kernel_size.width, strides.height, strides.width,
-                               dilation_rate.height, dilation_rate.width, padding.top,
-                               padding.bottom, padding.left, padding.right}),
-        "expected kernel_size, strides, dilation_rate and padding of at most ", largest_window);
+        detail::within_largest_window({kernel_size.height, kernel_size.width, strides.height,
+                                       strides.width, dilation_rate.height, dilation_rate.width,
+                                       padding.top, padding.bottom, padding.left, padding.right}),
+        "expected kernel_size, strides, dilation_rate and padding of at most ",
+        detail::largest_window);
     s.expect_value(output_padding.height < strides.height && output_padding.width < strides.width &&
                        (output_padding == 0 || padding.kind != padding2d::mode::same),
                    "expected an output_padding smaller than strides, and 0 with padding same, "
@@ -83,7 +84,7 @@ struct conv2d_transpose {
                            padding.left, padding.right, output_padding.width),
                     filters};
     const window2d window =
-        resolve_window(batch_of(in[0], out), kernel_size, strides, dilation_rate, padding);
+        detail::resolve_window(batch_of(in[0], out), kernel_size, strides, dilation_rate, padding);
     const variable weights = s.parameter(
         "kernel", {kernel_size.height, kernel_size.width, filters, in[3]}, kernel_initializer);
     variable y = ops::conv2d_transpose(x, weights, window, out);

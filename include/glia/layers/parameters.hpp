@@ -31,6 +31,8 @@ struct parameter {
 /// The parameters of a model in the order in which its layers request them.
 using parameter_list = std::vector<parameter>;
 
+namespace detail {
+
 /// Adds an input for each parameter of a model to the graph that `to` records. Returns these inputs
 /// as parameters.
 [[nodiscard]] parameter_list as_inputs(const recorder& to, const parameter_list& parameters);
@@ -46,6 +48,8 @@ inline constexpr std::uint32_t shuffle_stream = 0xFFFFFFFF;
 /// device. Throws `value_error` if there is not enough memory.
 [[nodiscard]] parameter_list make_parameters(const std::vector<parameter_spec>& specs,
                                              const glia::device& device, std::uint64_t seed);
+
+}  // namespace detail
 
 }  // namespace glia
 

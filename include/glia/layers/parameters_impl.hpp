@@ -16,7 +16,7 @@
 #include "glia/core/shape.hpp"
 #include "glia/layers/parameters.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 GLIA_INLINE parameter_list as_inputs(const recorder& to, const parameter_list& parameters) {
   parameter_list result;
@@ -61,4 +61,4 @@ GLIA_INLINE parameter_list make_parameters(const std::vector<parameter_spec>& sp
   return result;
 }
 
-}  // namespace glia
+}  // namespace glia::detail

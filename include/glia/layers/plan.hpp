@@ -34,9 +34,9 @@ struct model_plan {
   output_kind gives = output_kind::other;
   /// Path of the layer that determines this activation, such as sequential[2] dense(3, softmax).
   std::string giver;
-  std::vector<row_part> inputs = {};         ///< Named inputs; empty for a model with one input.
-  std::vector<row_part> outputs = {};        ///< Named outputs; empty for a model with one output.
-  std::vector<integer_range> integers = {};  ///< Parts of a sample that must hold integers.
+  std::vector<row_part> inputs = {};   ///< Named inputs; empty for a model with one input.
+  std::vector<row_part> outputs = {};  ///< Named outputs; empty for a model with one output.
+  std::vector<detail::integer_range> integers = {};  ///< Parts of a sample that must hold integers.
 
   /// Returns the number of floating-point operations of the forward pass for one sample.
   [[nodiscard]] double flops() const {

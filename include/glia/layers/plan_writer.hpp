@@ -16,7 +16,7 @@
 #include "glia/layers/parameters.hpp"
 #include "glia/layers/plan.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Collects the plan of a model while its description runs on a recorder.
 class plan_writer {
@@ -149,4 +149,4 @@ class plan_writer {
   std::set<std::string> names_;  // of parameters
 };
 
-}  // namespace glia
+}  // namespace glia::detail

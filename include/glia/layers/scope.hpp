@@ -22,7 +22,9 @@
 
 namespace glia {
 
+namespace detail {
 class plan_writer;
+}  // namespace detail
 
 /// Whether a model is trained or used for predictions; dropout and batch normalization depend on
 /// it.
@@ -80,7 +82,8 @@ class scope {
 
   /// Makes a scope for the first run of a description, which creates the parameters and collects
   /// them in `plan`.
-  scope(tape& on, parameter_list& parameters, std::vector<gradient_slot>& slots, plan_writer& plan)
+  scope(tape& on, parameter_list& parameters, std::vector<gradient_slot>& slots,
+        detail::plan_writer& plan)
       : scope(on, parameters, slots, run_mode::training, step_key{}) {
     plan_ = &plan;
   }
@@ -326,7 +329,7 @@ class scope {
   tensor step_mask_;
   const place* place_ = nullptr;
   std::vector<naming> names_ = std::vector<naming>(device().recording() == nullptr ? 0 : 1);
-  plan_writer* plan_ = nullptr;
+  detail::plan_writer* plan_ = nullptr;
 };
 
 /// A layer: a copyable value that computes a variable from a variable.

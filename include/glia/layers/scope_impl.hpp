@@ -63,7 +63,7 @@ GLIA_INLINE random_source scope::next_random() {
   if (!key_) {
     key_ = device().from_host(std::span<const std::int32_t>(random_.to_words()), {step_key::words});
   }
-  return {key_, layer_streams + random_count_++};
+  return {key_, detail::layer_streams + random_count_++};
 }
 
 GLIA_INLINE void scope::expect_all_asked() const {

@@ -66,6 +66,8 @@ inline constexpr padding2d valid{padding2d::mode::valid};
 /// columns is odd, the additional one is at the bottom or right, as in TensorFlow.
 inline constexpr padding2d same{padding2d::mode::same};
 
+namespace detail {
+
 /// The largest size, stride, dilation and padding of a window. Larger values are usually negative
 /// numbers converted to unsigned ones, and their sums could overflow.
 inline constexpr std::size_t largest_window = 1 << 20;
@@ -105,5 +107,7 @@ inline constexpr std::size_t largest_window = 1 << 20;
   }
   return w;
 }
+
+}  // namespace detail
 
 }  // namespace glia

@@ -28,7 +28,8 @@ class any_loss {
       target_parts = loss.target_parts(outputs_);
       if constexpr (requires { loss.for_each_loss([](const auto&, const auto&) {}); }) {
         loss.for_each_loss([&](const std::string& output, const auto& part_loss) {
-          compared_parts.push_back(compared(part_called(output, target_parts, "loss"), part_loss));
+          compared_parts.push_back(
+              compared(detail::part_called(output, target_parts, "loss"), part_loss));
         });
       } else {
         for (const row_part& part : target_parts) {

@@ -76,7 +76,7 @@ struct softmax_cross_entropy {
     const glia::device& device = logits.device();
     const std::size_t classes = logits.shape().back();
     const double floor = label_smoothing / static_cast<double>(classes);
-    const bool rows = t.values && are_classes_of_rows(t.values.shape(), logits.shape());
+    const bool rows = t.values && detail::are_classes_of_rows(t.values.shape(), logits.shape());
     tensor counts;
     tensor values;
     if (rows) {

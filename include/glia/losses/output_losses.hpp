@@ -102,7 +102,7 @@ class output_losses {
     const std::vector<row_part> wanted = target_parts(outputs);
     require<shape_error>(t.values && t.values.shape() == shape{y.shape()[0], row_size(wanted)},
                          "output_losses: expected rows of targets (N, ", row_size(wanted),
-                         ") that hold ", parts_text(wanted), ", got ",
+                         ") that hold ", detail::parts_text(wanted), ", got ",
                          t.values ? text(batch_text(t.values.shape())) : "classes",
                          "; make them with named_arrays");
     std::vector<std::size_t> sizes;
@@ -142,7 +142,8 @@ class output_losses {
 
   [[nodiscard]] static std::size_t index_of(const std::string& name,
                                             const std::vector<row_part>& outputs) {
-    return static_cast<std::size_t>(&part_called(name, outputs, "output_losses") - outputs.data());
+    return static_cast<std::size_t>(&detail::part_called(name, outputs, "output_losses") -
+                                    outputs.data());
   }
 
   template <class Loss>
@@ -156,7 +157,7 @@ class output_losses {
 
   template <class Loss>
   void require_fitting(const output_loss<Loss>& one, const std::vector<row_part>& outputs) const {
-    const row_part& output = part_called(one.output, outputs, "output_losses");
+    const row_part& output = detail::part_called(one.output, outputs, "output_losses");
     const std::size_t of_this_name = std::apply(
         [&](const auto&... other) {
           return (std::size_t{0} + ... + (other.output == one.output ? 1U : 0U));

@@ -22,11 +22,15 @@ struct targets {
   tensor values{};  ///< Values (N, ...).
 };
 
+namespace detail {
+
 /// Returns whether target values of shape `values` (N, ...) are classes, one for each row of
 /// outputs (N, ..., K), such as a step of a sequence.
 [[nodiscard]] inline bool are_classes_of_rows(const shape& values, const shape& outputs) {
   return outputs.rank() > 2 && values == without_last_axis(outputs);
 }
+
+}  // namespace detail
 
 /// Determines which samples are ignored by losses and metrics because their classes are -1.
 ///

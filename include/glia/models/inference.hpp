@@ -14,20 +14,24 @@
 namespace glia {
 
 class graph;
+namespace detail {
 struct inference_programs;
+}  // namespace detail
 
 /// A snapshot of a model for inference with one batch size. Values that depend only on parameters
 /// are already computed, batch normalization is folded into the weights, and kernels are fused.
 /// Later training does not change it. Any number of threads can use it at the same time.
 class inference {
  public:
-  inference(std::shared_ptr<inference_programs> programs, const parameter_list& parameters);
+  inference(std::shared_ptr<detail::inference_programs> programs, const parameter_list& parameters);
 
   /// Computes the outputs for a batch. Records the time of each kernel in `times` if it is not
   /// null.
   [[nodiscard]] tensor operator()(tensor x, timeline* times = nullptr) const;
 
-  [[nodiscard]] const std::shared_ptr<inference_programs>& programs() const { return programs_; }
+  [[nodiscard]] const std::shared_ptr<detail::inference_programs>& programs() const {
+    return programs_;
+  }
   /// The graph that computes the outputs of a batch.
   [[nodiscard]] const graph& calls() const;
   /// The device of the graph.
@@ -37,7 +41,7 @@ class inference {
   [[nodiscard]] bool is_of(const parameter_list& parameters) const;
 
  private:
-  std::shared_ptr<inference_programs> programs_;
+  std::shared_ptr<detail::inference_programs> programs_;
   std::vector<tensor> fixed_;  // the parameters, then the tensors computed from them
   std::uint64_t version_;
 };
@@ -57,14 +61,14 @@ class inference_cache {
   /// `make()` to compile the graphs.
   [[nodiscard]] std::shared_ptr<const inference> get(
       std::size_t rows, const parameter_list& parameters,
-      function_ref<std::shared_ptr<inference_programs>()> make) const;
+      function_ref<std::shared_ptr<detail::inference_programs>()> make) const;
 
  private:
   static constexpr std::size_t most = 16;
 
   struct entry {
     std::size_t rows = 0;
-    std::shared_ptr<inference_programs> programs;
+    std::shared_ptr<detail::inference_programs> programs;
     /// The last snapshot. Null on devices that compile whole graphs, because the snapshot would
     /// keep tensors whose memory a training step overwrites.
     std::shared_ptr<const inference> made;
@@ -73,7 +77,7 @@ class inference_cache {
   [[nodiscard]] entry find(std::size_t rows) const;
   void keep(entry one) const;
 
-  mutable spin_lock lock_;
+  mutable detail::spin_lock lock_;
   mutable std::vector<entry> made_;
 };
 

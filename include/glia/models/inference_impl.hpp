@@ -20,36 +20,36 @@
 
 namespace glia {
 
-GLIA_INLINE std::shared_ptr<inference_programs> inference_programs::make(
+GLIA_INLINE std::shared_ptr<detail::inference_programs> detail::inference_programs::make(
     const recorder& recorded, const glia::device& device, std::size_t rows, bool depth_first,
     const function_ref<void(graph&)>* quantize) {
   graph g = recorded.recorded();
   const std::vector<std::size_t> varying{0};
   const fused_kernel_set fused = device.fused();
-  fuse_kernels(g, varying, fused, quantize);
+  detail::fuse_kernels(g, varying, fused, quantize);
   if (fused.contains<kernels::pack_panels>() && fused.contains<kernels::pack_transformed>() &&
       fused.contains<kernels::packed_dense>() &&
       fused.contains<kernels::packed_conv2d_max_pool2d>() &&
       fused.contains<kernels::conv2d_chain>()) {
-    passes::pack_weights(g, fixed_values(g, varying));
+    passes::pack_weights(g, detail::fixed_values(g, varying));
   }
   if (device.compiles_whole_graphs()) {  // the compiler folds constants itself
     graph nothing;
     for (std::size_t i = 1; i < g.inputs().size(); ++i) {
       nothing.add_input(g.inputs()[i].name, g.spec(g.inputs()[i].value));
     }
-    return std::make_shared<inference_programs>(program(std::move(nothing), device),
-                                                program(std::move(g), device));
+    return std::make_shared<detail::inference_programs>(program(std::move(nothing), device),
+                                                        program(std::move(g), device));
   }
   passes::hoisted parts = passes::hoist(std::move(g), varying);
   if (depth_first) {
     device.implementation().cut_batch(parts.each, rows);
   }
-  return std::make_shared<inference_programs>(program(std::move(parts.once), device),
-                                              program(std::move(parts.each), device));
+  return std::make_shared<detail::inference_programs>(program(std::move(parts.once), device),
+                                                      program(std::move(parts.each), device));
 }
 
-GLIA_INLINE inference::inference(std::shared_ptr<inference_programs> programs,
+GLIA_INLINE inference::inference(std::shared_ptr<detail::inference_programs> programs,
                                  const parameter_list& parameters)
     : programs_(std::move(programs)), version_(++programs_->versions) {
   const program& once = programs_->once;
@@ -84,7 +84,7 @@ GLIA_INLINE bool inference::is_of(const parameter_list& parameters) const {
 
 GLIA_INLINE std::shared_ptr<const inference> inference_cache::get(
     std::size_t rows, const parameter_list& parameters,
-    function_ref<std::shared_ptr<inference_programs>()> make) const {
+    function_ref<std::shared_ptr<detail::inference_programs>()> make) const {
   const entry known = find(rows);
   if (known.made && known.made->is_of(parameters)) {
     return known.made;

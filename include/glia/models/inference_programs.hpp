@@ -10,7 +10,7 @@
 #include "glia/backends/recorder.hpp"
 #include "glia/core/function_ref.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// The compiled inference graphs of a description, for one batch size.
 struct inference_programs {
@@ -27,4 +27,4 @@ struct inference_programs {
   inference_programs(program first, program then) : once(std::move(first)), each(std::move(then)) {}
 };
 
-}  // namespace glia
+}  // namespace glia::detail

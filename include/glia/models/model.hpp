@@ -120,7 +120,7 @@ class model {
   /// The lock between threads that predict and a thread that trains.
   [[nodiscard]] const model_access& access() const { return core().access(); }
   /// A token with which a trainer checks that the model still exists.
-  [[nodiscard]] const alive_token& token() const { return token_; }
+  [[nodiscard]] const detail::alive_token& token() const { return token_; }
 
   /// Runs the model on x (N, ...sample) and records the operations on x's tape, for a backward
   /// pass.
@@ -173,7 +173,7 @@ class model {
     const shape out = core().require_inputs(given);
     xt::xarray<T> y(typename xt::xarray<T>::shape_type(out.begin(), out.end()));
     core().template predict<T>({x.data(), x.size()}, {y.data(), y.size()},
-                               batch_size_for(options.batch_size, sample_shape()));
+                               detail::batch_size_for(options.batch_size, sample_shape()));
     return y;
   }
 
@@ -222,7 +222,7 @@ class model {
 
   Description description_;
   model_core core_;
-  alive_token token_;
+  detail::alive_token token_;
 };
 
 }  // namespace glia

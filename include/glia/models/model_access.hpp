@@ -83,11 +83,13 @@ class alignas(64) model_access {
     return trainer_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
 
-  static void wait(int tries) noexcept { tries < 64 ? spin_pause() : std::this_thread::yield(); }
+  static void wait(int tries) noexcept {
+    tries < 64 ? detail::spin_pause() : std::this_thread::yield();
+  }
 
   /// Adds a reader, or takes the lock for training. Returns false if another thread trains.
   bool enter(std::uint64_t what) const noexcept {
-    const std::uint64_t process = std::uint64_t{process_number()} << 32;
+    const std::uint64_t process = std::uint64_t{detail::process_number()} << 32;
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     for (int tries = 0;; ++tries) {
       const std::uint64_t now = word >> 32 == process >> 32 ? word : process;

@@ -35,6 +35,8 @@ struct model_options {
   bool depth_first = true;
 };
 
+namespace detail {
+
 /// Returns the number of samples in a batch. If `asked` is 0, this is the number of samples of this
 /// shape that fit into 32 MB, from 1 to 256. Otherwise it is `asked`.
 [[nodiscard]] constexpr std::size_t batch_size_for(std::size_t asked, const shape& sample) {
@@ -43,6 +45,8 @@ struct model_options {
   const std::size_t each = std::max<std::size_t>(sample.size() * sizeof(float), 1);
   return asked > 0 ? asked : std::clamp<std::size_t>(bytes / each, 1, most);
 }
+
+}  // namespace detail
 
 /// The part of a model to run: the whole, the frozen prefix (whose output for a sample never
 /// changes), or the trainable rest.

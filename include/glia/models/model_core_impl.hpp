@@ -35,7 +35,7 @@ GLIA_INLINE model_core::model_core(model_plan plan, const shape& sample, glia::d
       depth_first_(options.depth_first),
       forward_(std::move(forward)),
       plan_(std::move(plan)),
-      parameters_(make_parameters(plan_.parameters, device_, options.seed)) {
+      parameters_(detail::make_parameters(plan_.parameters, device_, options.seed)) {
   detail::require_rows(plan_.output, 1);
   if (std::any_of(plan_.layers.begin(), plan_.layers.end(),
                   [](const layer_summary& layer) { return layer.frozen; })) {
@@ -146,10 +146,12 @@ GLIA_INLINE prepared model_core::prepare(std::size_t batch) const {
 GLIA_INLINE prepared model_core::prepare(std::size_t batch, const quantization& how) const {
   require<value_error>(batch > 0, "prepare: expected a batch of at least one sample");
   const model_access::reading unchanged(access_);
-  const auto quantize = [&](graph& g) { passes::quantize_products(g, fixed_values(g, {0}), how); };
+  const auto quantize = [&](graph& g) {
+    passes::quantize_products(g, detail::fixed_values(g, {0}), how);
+  };
   const function_ref<void(graph&)> quantized(quantize);
-  const auto programs = inference_programs::make(recorded(model_part::whole, batch), device_, batch,
-                                                 depth_first_, &quantized);
+  const auto programs = detail::inference_programs::make(recorded(model_part::whole, batch),
+                                                         device_, batch, depth_first_, &quantized);
   return {std::make_shared<const inference>(programs, parameters_), batch_of(batch, sample_),
           batch_of(batch, output_shape()), plan_.integers};
 }
@@ -158,7 +160,8 @@ GLIA_INLINE std::shared_ptr<const inference> model_core::inference_for(model_par
                                                                        const shape& batch) const {
   require_batch(batch, part);
   const auto make = [&] {
-    return inference_programs::make(recorded(part, batch[0]), device_, batch[0], depth_first_);
+    return detail::inference_programs::make(recorded(part, batch[0]), device_, batch[0],
+                                            depth_first_);
   };
   return inference_[static_cast<std::size_t>(part)].get(batch[0], parameters_, make);
 }
@@ -188,7 +191,7 @@ GLIA_INLINE recorder model_core::record(run_mode mode, std::size_t rows) const {
   recorder result(device_.fused());
   tape at(result);
   variable x = at.constant(result.samples("inputs", real_of(batch_of(rows, sample_))));
-  parameter_list parameters = as_inputs(result, parameters_);
+  parameter_list parameters = detail::as_inputs(result, parameters_);
   std::vector<gradient_slot> slots;
   if (mode == run_mode::training) {
     const parameter_list before = parameters;

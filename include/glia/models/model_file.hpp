@@ -40,12 +40,12 @@ inline constexpr std::string_view checkpoint_file = "checkpoint 1";
 template <class Model>
 void save(const Model& net, const std::filesystem::path& path) {
   safetensors_content content{.tensors = {},
-                              .metadata = model_identity(net.plan(), net.sample_shape())};
+                              .metadata = detail::model_identity(net.plan(), net.sample_shape())};
   content.metadata["glia"] = detail::model_file;
   for (const auto& p : net.core().parameters_now()) {
     content.tensors.push_back({p.spec.name, p.spec.shape, numbers_of(net.device(), p.value)});
   }
-  write_checked_content(path, std::move(content));
+  detail::write_checked_content(path, std::move(content));
 }
 
 /// Loads the parameters of a model from a file that `save` wrote, or from a checkpoint of the
@@ -65,8 +65,9 @@ void load(Model& net, const std::filesystem::path& path) {
   static_assert(!std::is_const_v<Model>,
                 "load: the model is const, but loading changes its parameters; declare it without "
                 "const, as in glia::model net{...}");
-  const safetensors_content content = read_checked_content(path);
-  require_identity(path.string(), content.metadata, model_identity(net.plan(), net.sample_shape()));
+  const safetensors_content content = detail::read_checked_content(path);
+  detail::require_identity(path.string(), content.metadata,
+                           detail::model_identity(net.plan(), net.sample_shape()));
   const auto kind = content.metadata.find("glia");
   require<data_error>(
       kind != content.metadata.end() &&

@@ -12,9 +12,7 @@
 #include "glia/core/version.hpp"
 #include "glia/layers/plan.hpp"
 
-namespace glia {
-
-namespace detail {
+namespace glia::detail {
 
 /// Returns the first line in which two texts differ, from each text.
 [[nodiscard]] inline std::pair<std::string_view, std::string_view> first_difference(
@@ -26,8 +24,6 @@ namespace detail {
   }
   return {line(a), line(b)};
 }
-
-}  // namespace detail
 
 /// The metadata that identify a network in its files: the description; a text with one line for
 /// each layer; the shape of a sample; and a fingerprint of the layers' costs. The fingerprint
@@ -77,4 +73,4 @@ inline void require_identity(const std::string& file, const std::map<std::string
                       "compute something else; to load its parameters, use load_parameters");
 }
 
-}  // namespace glia
+}  // namespace glia::detail

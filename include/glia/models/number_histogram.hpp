@@ -18,6 +18,8 @@ struct byte_scale {
   std::int32_t zero = 0;  ///< Byte that stands for 0.
 };
 
+namespace detail {
+
 /// A histogram of the numbers of a tensor in a model. A first pass over the numbers finds their
 /// range, a second pass counts them.
 class number_histogram {
@@ -108,5 +110,7 @@ class number_histogram {
   bool counting_ = false;
   std::array<std::uint64_t, bins> counts_{};
 };
+
+}  // namespace detail
 
 }  // namespace glia

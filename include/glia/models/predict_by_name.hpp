@@ -27,7 +27,7 @@ template <layer Description>
     const predict_options& options = {}) {
   const model_plan& plan = net.plan();
   const auto given = detail::parts_of("predict", inputs, detail::sample_count(inputs));
-  require_parts("predict", "inputs", plan.inputs, given);
+  detail::require_parts("predict", "inputs", plan.inputs, given);
   const xt::xarray<float> y = net.predict(rows_of(inputs), options);
   std::map<std::string, xt::xarray<float>> result;
   for (const row_part& part : plan.outputs) {

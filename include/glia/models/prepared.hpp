@@ -33,7 +33,7 @@ struct prepare_options {
 class prepared {
  public:
   prepared(std::shared_ptr<const inference> made, const shape& batch, const shape& output,
-           std::vector<integer_range> integers)
+           std::vector<detail::integer_range> integers)
       : made_(std::move(made)), batch_(batch), output_(output), integers_(std::move(integers)) {}
 
   /// Computes the outputs (N, ...) for inputs (N, ...sample). N is the `batch_size` of
@@ -79,7 +79,7 @@ class prepared {
   std::shared_ptr<const inference> made_;
   shape batch_;
   shape output_;
-  std::vector<integer_range> integers_;
+  std::vector<detail::integer_range> integers_;
 };
 
 }  // namespace glia

@@ -20,8 +20,8 @@ namespace detail {
 /// Quantizes products of a graph whose first input contains the samples.
 inline void quantize(graph& g, const quantization& how) {
   prune(g);
-  passes::fold_scaling(g, fixed_values(g, {0}));
-  passes::quantize_products(g, fixed_values(g, {0}), how);
+  passes::fold_scaling(g, glia::detail::fixed_values(g, {0}));
+  passes::quantize_products(g, glia::detail::fixed_values(g, {0}), how);
 }
 
 /// Returns the name of a constant that was computed from parameters. It is the name of the

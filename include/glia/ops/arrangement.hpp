@@ -64,7 +64,7 @@ namespace detail {
 ///
 /// permute(x, {1, 0}) transposes a matrix. NumPy: transpose(x, order); PyTorch: permute. Throws
 /// `shape_error` if `order` does not contain every axis exactly once.
-[[nodiscard]] variable permute(variable x, const axis_list& order);
+[[nodiscard]] variable permute(variable x, const kernels::axis_list& order);
 
 }  // namespace glia::ops
 

@@ -41,7 +41,7 @@ GLIA_INLINE variable concat(const std::vector<variable>& parts, std::ptrdiff_t a
   require<value_error>(!parts.empty(), "concat: expected at least one variable, got none");
   constexpr std::size_t most = kernels::concat::operands;
   tape& owner = parts.front().owner();
-  const kernels::concat along{axis_from_front("concat", parts.front().shape(), axis)};
+  const kernels::concat along{kernels::axis_from_front("concat", parts.front().shape(), axis)};
   std::vector<variable> joined;
   for (std::size_t begin = 0; begin < parts.size(); begin += most) {
     const auto part = [&](std::size_t i) {
@@ -63,7 +63,7 @@ GLIA_INLINE variable slice(variable x, const kernels::slice& which) {
 
 GLIA_INLINE std::vector<variable> split(const variable& x, std::ptrdiff_t axis,
                                         std::span<const std::size_t> extents) {
-  const std::size_t along = axis_from_front("split", x.shape(), axis);
+  const std::size_t along = kernels::axis_from_front("split", x.shape(), axis);
   const std::size_t sum = std::accumulate(extents.begin(), extents.end(), std::size_t{0});
   require<shape_error>(!extents.empty() && sum == x.shape()[along], "split: expected parts with ",
                        x.shape()[along], " elements in total along axis ", along, " of ", x.shape(),
@@ -97,7 +97,7 @@ GLIA_INLINE variable pad(variable x, const kernels::pad& around) {
   return call(x.owner(), around, std::move(x));
 }
 
-GLIA_INLINE variable permute(variable x, const axis_list& order) {
+GLIA_INLINE variable permute(variable x, const kernels::axis_list& order) {
   return call(x.owner(), kernels::permute_axes{order}, std::move(x));
 }
 

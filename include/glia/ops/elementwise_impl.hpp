@@ -9,7 +9,7 @@
 namespace glia::ops {
 
 GLIA_INLINE variable unary(const unary_map& map, variable x) {
-  return map == identity_map ? x : call(x.owner(), kernels::unary{map}, std::move(x));
+  return map == kernels::identity_map ? x : call(x.owner(), kernels::unary{map}, std::move(x));
 }
 
 GLIA_INLINE variable affine(variable x, double factor, double offset) {

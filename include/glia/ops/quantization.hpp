@@ -12,7 +12,8 @@ namespace glia::ops {
 /// backward pass, the gradient passes through the rounding unchanged. It is 0 for numbers outside
 /// the range of the integers. Source: Bengio et al., Estimating or Propagating Gradients Through
 /// Stochastic Neurons (2013).
-[[nodiscard]] variable fake_quantize(variable x, const tensor& scales, const byte_range& range);
+[[nodiscard]] variable fake_quantize(variable x, const tensor& scales,
+                                     const kernels::byte_range& range);
 
 }  // namespace glia::ops
 

@@ -8,7 +8,8 @@
 
 namespace glia::ops {
 
-GLIA_INLINE variable fake_quantize(variable x, const tensor& scales, const byte_range& range) {
+GLIA_INLINE variable fake_quantize(variable x, const tensor& scales,
+                                   const kernels::byte_range& range) {
   return call(x.owner(), kernels::fake_quantize{range}, std::move(x), scales);
 }
 

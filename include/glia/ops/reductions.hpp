@@ -37,17 +37,17 @@ namespace glia::ops {
 
 namespace detail {
 
-[[nodiscard]] variable sum_over(variable x, const axis_list& axes);
+[[nodiscard]] variable sum_over(variable x, const kernels::axis_list& axes);
 
-[[nodiscard]] variable mean_over(variable x, const axis_list& axes);
+[[nodiscard]] variable mean_over(variable x, const kernels::axis_list& axes);
 
 /// Returns axes counted from 0. Throws `shape_error` if there is no such axis.
 template <std::integral Axis>
-[[nodiscard]] axis_list axes_from_front(std::string_view op, const shape& s,
-                                        std::initializer_list<Axis> axes) {
-  axis_list result;
+[[nodiscard]] kernels::axis_list axes_from_front(std::string_view op, const shape& s,
+                                                 std::initializer_list<Axis> axes) {
+  kernels::axis_list result;
   for (const Axis axis : axes) {
-    result.push_back(axis_from_front(op, s, static_cast<std::ptrdiff_t>(axis)));
+    result.push_back(kernels::axis_from_front(op, s, static_cast<std::ptrdiff_t>(axis)));
   }
   return result;
 }

@@ -34,7 +34,7 @@ GLIA_INLINE variable mean(variable x) {
 
 namespace detail {
 
-GLIA_INLINE variable sum_over(variable x, const axis_list& axes) {
+GLIA_INLINE variable sum_over(variable x, const kernels::axis_list& axes) {
   shape kept = x.shape();
   for (std::size_t axis : axes) {
     kept[axis] = 1;
@@ -48,7 +48,7 @@ GLIA_INLINE variable sum_over(variable x, const axis_list& axes) {
   return reshape(sum_to(std::move(x), kept), dropped);
 }
 
-GLIA_INLINE variable mean_over(variable x, const axis_list& axes) {
+GLIA_INLINE variable mean_over(variable x, const kernels::axis_list& axes) {
   const auto elements = static_cast<double>(x.shape().size());
   variable sums = sum_over(std::move(x), axes);
   const double share = static_cast<double>(sums.shape().size()) / elements;

@@ -55,10 +55,14 @@ namespace detail {
           detail::positive_bound("clip_by_global_norm", bound)};
 }
 
+namespace detail {
+
 /// Applies the transformations to the gradients, one after another. Parameters that are not trained
 /// have empty gradients.
 void transform_gradients(const std::vector<gradient_transform>& all, const glia::device& device,
                          std::vector<tensor>& gradients);
+
+}  // namespace detail
 
 }  // namespace glia
 

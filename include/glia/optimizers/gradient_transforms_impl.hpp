@@ -13,9 +13,7 @@
 #include "glia/core/inline.hpp"
 #include "glia/optimizers/gradient_transforms.hpp"
 
-namespace glia {
-
-namespace detail {
+namespace glia::detail {
 
 /// Returns the L2 norm of all gradients together. There must be at least one gradient.
 [[nodiscard]] inline tensor joint_norm(const glia::device& device,
@@ -72,8 +70,6 @@ inline void scale_to_norm(double bound, const glia::device& device,
   }
 }
 
-}  // namespace detail
-
 GLIA_INLINE void transform_gradients(const std::vector<gradient_transform>& all,
                                      const glia::device& device, std::vector<tensor>& gradients) {
   for (const gradient_transform& one : all) {
@@ -91,4 +87,4 @@ GLIA_INLINE void transform_gradients(const std::vector<gradient_transform>& all,
   }
 }
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -25,8 +25,10 @@
 
 namespace glia {
 
+namespace detail {
 template <std::floating_point T>
 class pjrt_program;
+}  // namespace detail
 
 /// The backend of a `pjrt` device.
 template <std::floating_point T>
@@ -134,7 +136,7 @@ class pjrt_backend final : public backend {
   }
   [[nodiscard]] bool compiles_whole_graphs() const override { return true; }
   [[nodiscard]] std::shared_ptr<const executable> compile(graph calls) const override {
-    return std::make_shared<const pjrt_program<T>>(
+    return std::make_shared<const detail::pjrt_program<T>>(
         std::move(calls), std::static_pointer_cast<const pjrt_backend>(shared_from_this()));
   }
 
@@ -252,7 +254,7 @@ class pjrt_backend final : public backend {
   [[nodiscard]] tensor copied(
       std::span<const Number> values, const tensor_spec& spec,
       detail::device_layout layout = detail::device_layout::everywhere) const {
-    require_values(values.size(), spec.shape);
+    detail::require_values(values.size(), spec.shape);
     const auto copy = [&](std::span<const Element> elements) {
       return tensor_of(detail::copy_to_devices(client_, std::as_bytes(elements),
                                                buffer_type_of<Element>(), spec.shape, layout),
@@ -266,7 +268,7 @@ class pjrt_backend final : public backend {
   }
 
   void require_readable(const tensor& x, std::size_t room, element type) const {
-    require_not_empty(x);
+    detail::require_not_empty(x);
     require_own(x);
     require_elements("to_host", spec_of(x), type);
     require<shape_error>(room == x.shape().size(), "to_host: the destination has room for ", room,

@@ -14,7 +14,7 @@
 #include "glia/core/error.hpp"
 #include "glia/pjrt/device.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// A graph compiled as a whole for a device. An input with a next value is overwritten if its
 /// tensor has no other handle, so that the state of a training is in memory only once.
@@ -106,4 +106,4 @@ class pjrt_program final : public executable {
   std::shared_ptr<const detail::pjrt_executable> compiled_;  // null if the graph has no outputs
 };
 
-}  // namespace glia
+}  // namespace glia::detail

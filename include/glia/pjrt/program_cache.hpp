@@ -45,6 +45,8 @@ struct program_cache_options {
   std::uint64_t max_bytes = std::uint64_t{1} << 30U;
 };
 
+namespace detail {
+
 /// A cache of compiled graphs in a folder, with one file for each. The key contains everything that
 /// the compilation depends on.
 ///
@@ -181,5 +183,7 @@ class program_cache {
 
   program_cache_options options_;
 };
+
+}  // namespace detail
 
 }  // namespace glia

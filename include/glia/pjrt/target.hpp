@@ -72,7 +72,7 @@ struct target_program {
 
 /// The backend of a `pjrt_target`.
 template <std::floating_point T>
-class pjrt_target_backend final : public shape_backend {
+class pjrt_target_backend final : public detail::shape_backend {
  public:
   explicit pjrt_target_backend(const pjrt_target_options& options) : state_(options) {}
 
@@ -102,7 +102,7 @@ class pjrt_target_backend final : public shape_backend {
   [[nodiscard]] bool compiles_whole_graphs() const override { return true; }
   /// Compiles a graph, unless it has already been compiled.
   [[nodiscard]] std::shared_ptr<const executable> compile(graph calls) const override {
-    if (gives_something(calls)) {
+    if (detail::gives_something(calls)) {
       state_.compile(calls);
     }
     return std::make_shared<const compiled_graph>(std::move(calls));

@@ -22,7 +22,7 @@ namespace glia::plot::detail {
   constexpr std::string_view plain = " abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   std::string result = "\"";
   while (!text.empty()) {
-    const std::size_t bytes = character_bytes(text);
+    const std::size_t bytes = glia::detail::character_bytes(text);
     const auto c = static_cast<unsigned char>(text.front());
     if (bytes == 0) {
       result += "\xEF\xBF\xBD";
@@ -55,7 +55,7 @@ namespace glia::plot::detail {
 }
 
 /// Formats a number for gnuplot.
-[[nodiscard]] inline std::string number(double value) { return exact_text(value); }
+[[nodiscard]] inline std::string number(double value) { return glia::detail::exact_text(value); }
 
 /// Returns a data block of gnuplot, with one line for each row. A row that contains a number that
 /// is not finite becomes a gap.

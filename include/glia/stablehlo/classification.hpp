@@ -187,7 +187,7 @@ namespace detail {
 /// 1e-19 leave the range of the type.
 struct normalized_sets {
   normalized_sets(writer& out, const value& x, normalization kind, std::size_t groups)
-      : w(out), by_rows(is_by_rows(kind)), centered(kind != normalization::rms) {
+      : w(out), by_rows(kernels::is_by_rows(kind)), centered(kind != normalization::rms) {
     const std::size_t all = row_count(x.shape);
     const std::size_t columns = x.shape.back();
     const std::size_t each = kind == normalization::group ? columns / groups : 1;
@@ -243,7 +243,7 @@ struct normalized_sets {
   const value scale = over.spread(w.reciprocal_sqrt(w.add(variance, k.epsilon)));
   const value y = w.add(w.multiply(w.multiply(over.each_column(x[1]), centered), scale),
                         over.each_column(x[2]));
-  const shape statistics = statistics_shape(x[0].shape, k.kind, k.groups);
+  const shape statistics = kernels::statistics_shape(x[0].shape, k.kind, k.groups);
   return {w.reshape(y, x[0].shape), w.reshape(mean, statistics), w.reshape(variance, statistics)};
 }
 

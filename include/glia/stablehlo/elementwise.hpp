@@ -211,7 +211,7 @@ struct error_function {
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::binary& k, operand_list x) {
   writer& w = l.out;
-  const shape s = broadcast_shape(x[0].shape, x[1].shape);
+  const shape s = kernels::broadcast_shape(x[0].shape, x[1].shape);
   const value a = w.broadcast(x[0], s);
   const value b = w.broadcast(x[1], s);
   const auto as_number = [&](const value& holds) { return w.convert(holds, a.type); };

@@ -40,7 +40,8 @@ struct placement {
 /// For each of the oh x ow windows: the number of elements that are not padding, and the position
 /// of the first of them.
 struct window_census {
-  explicit window_census(const window_sizes& s) : count(s.oh * s.ow), first(s.oh * s.ow, 0) {
+  explicit window_census(const kernels::window_sizes& s)
+      : count(s.oh * s.ow), first(s.oh * s.ow, 0) {
     for (std::size_t at = 0; at < count.size(); ++at) {
       for_each_position(
           s.window, [&](std::int64_t position, std::int64_t row, std::int64_t column) {
@@ -65,7 +66,7 @@ struct window_census {
 /// images.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::max_pool2d& k, operand_list x) {
   writer& w = l.out;
-  const window_sizes s = pool_rule(x[0].shape, k.window);
+  const kernels::window_sizes s = kernels::pool_rule(x[0].shape, k.window);
   const auto rows = detail::rows_of(k.window);
   const auto columns = detail::columns_of(k.window);
   constexpr double lowest = -std::numeric_limits<double>::infinity();
@@ -93,7 +94,7 @@ struct window_census {
 [[nodiscard]] inline values lower(const lowering& l, const kernels::max_pool2d_gradient& k,
                                   operand_list x) {
   writer& w = l.out;
-  const window_sizes s = k.sizes(x[0].shape);
+  const kernels::window_sizes s = k.sizes(x[0].shape);
   value sum;
   detail::for_each_position(
       k.window, [&](std::int64_t number, std::int64_t row, std::int64_t column) {
@@ -112,7 +113,7 @@ namespace detail {
 
 /// Returns, for each window, 1 divided by the number of elements that are not padding, or 0 if all
 /// are padding.
-[[nodiscard]] inline value shares(const lowering& l, const window_sizes& s) {
+[[nodiscard]] inline value shares(const lowering& l, const kernels::window_sizes& s) {
   const window_census census(s);
   std::vector<double> shares(census.count.begin(), census.count.end());
   for (double& one : shares) {
@@ -125,7 +126,7 @@ namespace detail {
 }  // namespace detail
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::avg_pool2d& k, operand_list x) {
-  const window_sizes s = pool_rule(x[0].shape, k.window);
+  const kernels::window_sizes s = kernels::pool_rule(x[0].shape, k.window);
   const auto rows = detail::rows_of(k.window);
   const auto columns = detail::columns_of(k.window);
   const value sums = l.out.window_sums(
@@ -140,7 +141,7 @@ namespace detail {
 [[nodiscard]] inline values lower(const lowering& l, const kernels::avg_pool2d_gradient& k,
                                   operand_list x) {
   writer& w = l.out;
-  const window_sizes s = k.sizes(x[0].shape);
+  const kernels::window_sizes s = k.sizes(x[0].shape);
   const auto rows = detail::rows_of(k.window);
   const auto columns = detail::columns_of(k.window);
   // The last element of the window is the first one of the reversed window.

@@ -23,7 +23,7 @@ namespace detail {
 [[nodiscard]] inline value with_bias(const lowering& l, const value& y, const value& bias,
                                      const unary_map& map) {
   const value sum = bias ? l.out.add(y, l.out.broadcast(bias, y.shape)) : y;
-  return map == identity_map ? sum : apply(l.out, map, sum);
+  return map == kernels::identity_map ? sum : apply(l.out, map, sum);
 }
 
 [[nodiscard]] constexpr std::int64_t signed_of(std::size_t n) noexcept {
@@ -62,7 +62,7 @@ struct window_axis {
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d& k, operand_list x) {
-  const window_sizes s = conv2d_rule(x[0].shape, x[1].shape, k.window, k.groups);
+  const kernels::window_sizes s = kernels::conv2d_rule(x[0].shape, x[1].shape, k.window, k.groups);
   const auto [rows, columns] = std::pair(detail::rows_of(k.window), detail::columns_of(k.window));
   const value y =
       l.out.convolution(x[0], x[1],
@@ -80,7 +80,7 @@ struct window_axis {
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d_input_gradient& k,
                                   operand_list x) {
   writer& w = l.out;
-  const window_sizes s = k.sizes(x[0].shape, x[1].shape);
+  const kernels::window_sizes s = k.sizes(x[0].shape, x[1].shape);
   const std::size_t height = k.window.height;
   const std::size_t width = k.window.width;
   value weights = w.reshape(x[1], {height, width, s.group_inputs(), s.groups, s.group_outputs()});
@@ -109,7 +109,7 @@ struct window_axis {
 /// convolution sums over the samples.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d_kernel_gradient& k,
                                   operand_list x) {
-  const window_sizes s = k.sizes(x[0].shape, x[1].shape);
+  const kernels::window_sizes s = k.sizes(x[0].shape, x[1].shape);
   const auto after = [](const detail::window_axis& a, std::size_t extent, std::size_t steps) {
     return a.reach() - 1 + a.spread(detail::signed_of(steps)) - detail::signed_of(extent) -
            a.before;

@@ -45,7 +45,8 @@ class bench {
   [[nodiscard]] tensor sparse(const shape& s, std::uint32_t stream) {
     std::vector<float> values = test_values(s, stream);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = random_bits({.seed = 7, .stream = stream}, i) % 3 == 0 ? values[i] : 0.0F;
+      values[i] =
+          glia::detail::random_bits({.seed = 7, .stream = stream}, i) % 3 == 0 ? values[i] : 0.0F;
     }
     return in(s, std::move(values));
   }

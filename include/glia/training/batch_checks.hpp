@@ -16,7 +16,7 @@
 #include "glia/models/model_core.hpp"
 #include "glia/training/metrics.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Throws `data_error` if a data set is empty or has too many samples, and `shape_error` if its
 /// samples do not have the shape `sample`. `what` is the name of the caller in error messages.
@@ -44,7 +44,7 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
 [[nodiscard]] inline bool are_classes_of_rows(const shape& targets, const shape& output,
                                               const any_loss& loss) {
   return loss.applied_activation == output_kind::softmax &&
-         glia::are_classes_of_rows(batch_of(1, targets), batch_of(1, output));
+         glia::detail::are_classes_of_rows(batch_of(1, targets), batch_of(1, output));
 }
 
 /// Returns the ranges of a sample's targets that contain class labels. A sample is ignored if all
@@ -298,4 +298,4 @@ inline void require_classes(const any_loss& loss, const std::vector<metric>& met
   return data.target_shape() ? std::vector<metric>{} : std::vector<metric>{accuracy()};
 }
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -35,6 +35,8 @@ namespace glia {
   return b;
 }
 
+namespace detail {
+
 /// Returns the mask (N) of a batch: 1 for samples that contribute to the loss and the metrics, 0
 /// for ignored samples and for padding. The first `samples` rows of the batch are samples.
 [[nodiscard]] inline tensor present_rows(const glia::device& device, const counted_targets& counted,
@@ -88,5 +90,7 @@ inline void first_to_host(const glia::device& device, const tensor& x, std::span
   }
   return {device.samples_from_host(std::span<const std::int32_t>(b.labels), {b.labels.size()}), {}};
 }
+
+}  // namespace detail
 
 }  // namespace glia

@@ -115,8 +115,6 @@ inline constexpr std::size_t epoch_columns = 5;
   return lines;
 }
 
-}  // namespace detail
-
 /// Writes the state of a training to a safetensors file, as a whole or not at all. `identity`
 /// describes the model; see `model_identity`.
 ///
@@ -156,8 +154,6 @@ inline void write_checkpoint(const std::filesystem::path& path, training_state s
   }
   write_checked_content(path, std::move(content));
 }
-
-namespace detail {
 
 /// Converts the content of a checkpoint file to the state of a training.
 [[nodiscard]] inline training_state checkpoint_of(
@@ -231,7 +227,7 @@ namespace detail {
 /// another model than `identity` describes; the message names the first difference.
 [[nodiscard]] inline training_state read_checkpoint(
     const std::filesystem::path& path, const std::map<std::string, std::string>& identity) {
-  return detail::checkpoint_of(path.string(), read_checked_content(path), identity);
+  return detail::checkpoint_of(path.string(), detail::read_checked_content(path), identity);
 }
 
 }  // namespace glia

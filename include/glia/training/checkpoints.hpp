@@ -210,8 +210,8 @@ class checkpoints {
         }
         break;
       case event::epoch_end: {
-        const bool best =
-            !options_.monitor.empty() && best_of(t.history, options_.monitor).epoch == t.epoch;
+        const bool best = !options_.monitor.empty() &&
+                          detail::best_of(t.history, options_.monitor).epoch == t.epoch;
         if (options_.every_epoch || best) {
           write(t, best);
         }
@@ -282,7 +282,7 @@ class checkpoints {
     }
     lock_ = std::make_shared<detail::folder_lock>(folder_);
     detail::part_file::remove_abandoned(folder_);
-    identity_ = model_identity(t.plan, t.sample_shape);
+    identity_ = detail::model_identity(t.plan, t.sample_shape);
     const std::vector<std::filesystem::path> there = newest_first(folder_);
     require<data_error>(
         !there.empty() || options_.monitor.empty() || !std::filesystem::exists(folder_ / best_name),
@@ -304,8 +304,9 @@ class checkpoints {
 
   /// The name of the first tensor with a number that is not finite; empty if all are finite.
   [[nodiscard]] static std::string not_finite_in(const training_state& state) {
-    const auto found = std::find_if_not(state.tensors.begin(), state.tensors.end(),
-                                        [](const named_tensor& one) { return all_finite(one); });
+    const auto found =
+        std::find_if_not(state.tensors.begin(), state.tensors.end(),
+                         [](const named_tensor& one) { return detail::all_finite(one); });
     return found == state.tensors.end() ? "" : found->name;
   }
 
@@ -323,7 +324,7 @@ class checkpoints {
     for (const std::filesystem::path& path : there) {
       safetensors_content content;
       try {
-        content = read_checked_content(path);
+        content = detail::read_checked_content(path);
       } catch (const data_error& e) {
         damage = e.what();
         t.add_note(text("skipped: ", damage));
@@ -366,7 +367,7 @@ class checkpoints {
                     keep = options_.keep_last, best, goes_back]() mutable {
       const std::uint64_t step = state.step;
       const std::filesystem::path path = folder / name_of(step);
-      write_checkpoint(path, std::move(state), std::move(identity));
+      detail::write_checkpoint(path, std::move(state), std::move(identity));
       if (best) {
         stand_in(path, folder / best_name);
       }

@@ -50,7 +50,7 @@ class chrome_trace {
         add(e);
       }
     }
-    for (const busy_time& e : times.helpers) {
+    for (const detail::busy_time& e : times.helpers) {
       add_helper(e, times.kernels);
     }
     for (const named_time& e : times.others) {
@@ -71,7 +71,7 @@ class chrome_trace {
 
   /// Writes the timeline to a file. Throws `data_error`, with the path, if it cannot be written.
   void write(const std::filesystem::path& path) const {
-    write_whole_file(path, [&](std::ostream& out) { write(out); });
+    detail::write_whole_file(path, [&](std::ostream& out) { write(out); });
   }
   /// Writes the timeline to a stream.
   void write(std::ostream& out) const {
@@ -80,7 +80,7 @@ class chrome_trace {
       start = start == 0 ? e.begin : std::min(start, e.begin);
     }
     const auto microseconds = [&](std::int64_t nanoseconds) {
-      return fixed_text(1e-3 * static_cast<double>(nanoseconds), 3);
+      return detail::fixed_text(1e-3 * static_cast<double>(nanoseconds), 3);
     };
     out << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
         << R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"training"}})";
@@ -147,7 +147,7 @@ class chrome_trace {
   }
   /// Adds the time in which a worker thread helped with a kernel. The work on batch tiles is
   /// already in the timeline.
-  void add_helper(const busy_time& e, const std::vector<kernel_time>& kernels) {
+  void add_helper(const detail::busy_time& e, const std::vector<kernel_time>& kernels) {
     const auto of = std::find_if(kernels.begin(), kernels.end(), [&](const kernel_time& k) {
       return k.begin <= e.begin && e.end <= k.end;
     });

@@ -17,6 +17,8 @@
 
 namespace glia {
 
+namespace detail {
+
 /// Returns the indices of this rank's samples, if the ranks take the batches of a data set in turn.
 /// Returns all indices if `ranks` is null.
 [[nodiscard]] inline std::vector<std::uint32_t> indices_for(const training_ranks* ranks,
@@ -48,6 +50,8 @@ inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
   }
 }
 
+}  // namespace detail
+
 /// Runs a part of a model on all batches of a data set in order, and calls use(batch, outputs) for
 /// each batch, until `use` returns false. The outputs can have more rows than the batch has
 /// samples; the additional rows at the end are padding.
@@ -64,7 +68,7 @@ inline void for_each_output(const model_core& net, model_part part, const datase
     const std::size_t rows = net.rows_for(part, b.size, std::min(batch_size, data.size()));
     return use(b, rows > b.size ? infer(padded(b, rows)) : infer(b));
   };
-  for_each_batch(data, batch_size, use_batch, ranks);
+  detail::for_each_batch(data, batch_size, use_batch, ranks);
 }
 
 }  // namespace glia

@@ -51,11 +51,15 @@ class device_state {
   const running_scores* scores_ = nullptr;
 };
 
+namespace detail {
+
 /// Copies of a model's parameters.
 [[nodiscard]] std::vector<named_tensor> read_parameters(const model_core& net);
 /// Replaces a model's parameters. Throws `value_error`, and changes nothing, if a name or a shape
 /// differs from the result of `read_parameters`.
 void write_parameters(model_core& net, std::span<const named_tensor> values);
+
+}  // namespace detail
 
 }  // namespace glia
 

@@ -148,6 +148,8 @@ GLIA_INLINE training_memory device_state::memory(const model_core& net) const {
   return result;
 }
 
+namespace detail {
+
 GLIA_INLINE std::vector<named_tensor> read_parameters(const model_core& net) {
   const model_access::reading unchanged(net.access());
   constexpr const slot_lists* no_slots = nullptr;
@@ -161,5 +163,7 @@ GLIA_INLINE void write_parameters(model_core& net, std::span<const named_tensor>
   detail::write_tensors(net.device(), values,
                         detail::state_tensors<tensor>(net.parameters(), no_slots));
 }
+
+}  // namespace detail
 
 }  // namespace glia

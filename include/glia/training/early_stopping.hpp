@@ -68,11 +68,11 @@ struct early_stopping {
   }
 
  private:
-  [[nodiscard]] best_epoch best(const training& t) const {
-    return best_of(t.history, monitor, min_delta);
+  [[nodiscard]] detail::best_epoch best(const training& t) const {
+    return detail::best_of(t.history, monitor, min_delta);
   }
   [[nodiscard]] callback_result opinion(const training& t) const {
-    const best_epoch b = best(t);
+    const detail::best_epoch b = best(t);
     if (b.epochs_since < patience) {
       return keep_training();
     }

@@ -11,7 +11,7 @@
 #include "glia/training/batch_tensors.hpp"
 #include "glia/training/step_program_impl.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// A graph that computes the outputs of a model and their loss and metrics, for batches of one
 /// size. Used to evaluate on devices that compile whole graphs. Its inputs are the samples, the
@@ -73,4 +73,4 @@ class evaluation_program {
   counted_targets counted_;
 };
 
-}  // namespace glia
+}  // namespace glia::detail

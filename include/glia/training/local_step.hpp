@@ -10,7 +10,7 @@
 #include "glia/training/step_program.hpp"
 #include "glia/training/step_runner.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Runs training steps in this process alone. Holds the recorded steps.
 class local_step final : public step_runner {
@@ -58,7 +58,7 @@ class local_step final : public step_runner {
 [[nodiscard]] std::string first_not_finite(const training_job& job, const device_state& state,
                                            model_part part, const batch& b);
 
-}  // namespace glia
+}  // namespace glia::detail
 
 #ifndef GLIA_COMPILED
 #include "glia/training/local_step_impl.hpp"

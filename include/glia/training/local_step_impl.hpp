@@ -55,16 +55,16 @@ namespace detail {
 
 }  // namespace detail
 
-GLIA_INLINE void local_step::run(const arguments& step) {
+GLIA_INLINE void detail::local_step::run(const arguments& step) {
   model_core& net = step.job.net;
   const batch& b = step.inputs;
   const std::optional<batch> padded_inputs = detail::padded_for(
       net.device(), b,
       step.rows, [&](const batch& larger) -> const auto& { return program_for(step, larger); });
   const batch& given = padded_inputs ? *padded_inputs : b;
-  const step_program& program = program_for(step, given);
+  const detail::step_program& program = program_for(step, given);
   std::optional<timeline::span> copying(std::in_place, step.times, "inputs to the device");
-  step_inputs inputs = detail::inputs_for(step.job, step.state.counters(), given, b.size);
+  detail::step_inputs inputs = detail::inputs_for(step.job, step.state.counters(), given, b.size);
   if (net.device().compiles_whole_graphs() && !inputs.present) {
     inputs.present = mask_for(net.device(), b.size, given.size);
   }
@@ -74,15 +74,16 @@ GLIA_INLINE void local_step::run(const arguments& step) {
               step.times);
 }
 
-GLIA_INLINE void local_step::add_memory(training_memory& memory) const {
+GLIA_INLINE void detail::local_step::add_memory(training_memory& memory) const {
   for (const recorded_program& recorded : programs_) {
     memory.graph = std::max(memory.graph, recorded.program->scratch_bytes());
     memory.batch_tiles = std::max(memory.batch_tiles, recorded.program->lane_bytes());
   }
 }
 
-GLIA_INLINE const step_program& local_step::program_for(const arguments& step, const batch& b) {
-  const step_shapes shapes = detail::shapes_for(step.job, b);
+GLIA_INLINE const detail::step_program& detail::local_step::program_for(const arguments& step,
+                                                                        const batch& b) {
+  const detail::step_shapes shapes = detail::shapes_for(step.job, b);
   const auto fits = [&](const recorded_program& recorded) {
     return recorded.shapes == shapes && recorded.part == step.part &&
            recorded.scores.has_value() == (step.scores != nullptr) &&
@@ -102,13 +103,13 @@ GLIA_INLINE const step_program& local_step::program_for(const arguments& step, c
   const auto scores = step.scores == nullptr ? std::nullopt : std::optional(step.scores->how());
   programs_.push_back(
       {shapes, step.part, scores,
-       std::make_unique<const step_program>(detail::record_step(
-           step.job, step.state.slots(), step.part, shapes, scores, step_kind::fast))});
+       std::make_unique<const detail::step_program>(detail::record_step(
+           step.job, step.state.slots(), step.part, shapes, scores, detail::step_kind::fast))});
   return *programs_.back().program;
 }
 
-GLIA_INLINE const tensor& local_step::mask_for(const device& destination, std::size_t samples,
-                                               std::size_t rows) {
+GLIA_INLINE const tensor& detail::local_step::mask_for(const device& destination,
+                                                       std::size_t samples, std::size_t rows) {
   if (mask_.samples != samples || mask_.rows != rows) {
     std::vector<float> present(rows);
     std::fill_n(present.begin(), samples, 1.0F);
@@ -116,6 +117,8 @@ GLIA_INLINE const tensor& local_step::mask_for(const device& destination, std::s
   }
   return mask_.present;
 }
+
+namespace detail {
 
 GLIA_INLINE std::string first_not_finite(const training_job& job, const device_state& state,
                                          model_part part, const batch& b) {
@@ -151,5 +154,7 @@ GLIA_INLINE std::string first_not_finite(const training_job& job, const device_s
   plain.run(std::move(inputs), parameters, slots, argument_buffer, {}, nullptr, &probe);
   return found;
 }
+
+}  // namespace detail
 
 }  // namespace glia

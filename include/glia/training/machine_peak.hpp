@@ -9,7 +9,7 @@
 #include "glia/backends/cpu.hpp"
 #include "glia/kernels/products.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Measures the machine's peak speed in FLOP/s: the best of 30 matrix products in `float`, on all
 /// cores, with matrices that fit into the caches. Takes a few hundredths of a second and 4 MB.
@@ -29,4 +29,4 @@ namespace glia {
   return 2.0 * side * side * side / best;
 }
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -14,6 +14,8 @@
 
 namespace glia {
 
+namespace detail {
+
 /// Whether all numbers are finite: neither infinite nor NaN.
 template <std::floating_point T>
 [[nodiscard]] bool all_finite(const std::vector<T>& values) {
@@ -34,6 +36,8 @@ template <std::floating_point T>
   }
   return std::visit([](const auto& values) { return all_finite(values); }, numbers_of(device, t));
 }
+
+}  // namespace detail
 
 /// Describes a kernel of a training step, such as "dense_1, backward (product)".
 [[nodiscard]] inline std::string text_of(const graph_place& place, std::string_view kernel) {

@@ -96,7 +96,7 @@ class optimizer_state {
         }
       }
     }
-    transform_gradients(transforms_, device, gradients_);
+    detail::transform_gradients(transforms_, device, gradients_);
     const tensor numbers = numbers_of(rule_, device, step_);
     const model_access::training alone(net_->access());
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
@@ -117,7 +117,7 @@ class optimizer_state {
   [[nodiscard]] std::size_t step_count() const { return step_; }
 
  private:
-  living_ref<Model> net_;
+  detail::living_ref<Model> net_;
   Optimizer rule_;
   std::vector<gradient_transform> transforms_;
   std::vector<std::vector<tensor>> slots_;  // the optimizer's state, one list per parameter

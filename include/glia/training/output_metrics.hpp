@@ -12,12 +12,16 @@ namespace glia {
 /// prefix of the metric's name: for_output("digit", accuracy()) is called "digit_accuracy".
 [[nodiscard]] metric for_output(const std::string& output, metric of);
 
+namespace detail {
+
 /// Converts metrics of single outputs to metrics of rows that contain all outputs side by side.
 /// Throws `value_error` if a metric names an unknown output, or no output although the model has
 /// several outputs.
 [[nodiscard]] std::vector<metric> metrics_of_rows(std::vector<metric> metrics,
                                                   const std::vector<row_part>& outputs,
                                                   const std::vector<row_part>& targets);
+
+}  // namespace detail
 
 }  // namespace glia
 

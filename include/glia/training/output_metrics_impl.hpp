@@ -120,8 +120,6 @@ GLIA_INLINE metric of_rows(const metric& m, const std::vector<row_part>& outputs
   return of_rows ? of_counted(result, counted) : result;
 }
 
-}  // namespace detail
-
 GLIA_INLINE std::vector<metric> metrics_of_rows(std::vector<metric> metrics,
                                                 const std::vector<row_part>& outputs,
                                                 const std::vector<row_part>& targets) {
@@ -138,5 +136,7 @@ GLIA_INLINE std::vector<metric> metrics_of_rows(std::vector<metric> metrics,
   }
   return metrics;
 }
+
+}  // namespace detail
 
 }  // namespace glia

@@ -72,7 +72,7 @@ class profiler {
           all.found.add(all.times, 1e-9 * static_cast<double>(now - all.step_began));
           all.trace.add("step " + std::to_string(t.step), all.step_began, now);
           all.trace.add(all.times);
-          all.trace.add({now, static_cast<double>(resident_bytes())});
+          all.trace.add({now, static_cast<double>(detail::resident_bytes())});
         }
         ++all.seen;
         watch_if_due(t);
@@ -107,7 +107,7 @@ class profiler {
     }
     all_->found.layers = t.plan.layers;
     all_->found.batch_size = t.batch_size;
-    all_->found.memory.before = resident_bytes();
+    all_->found.memory.before = detail::resident_bytes();
   }
 
   void watch_if_due(const training& t) const {
@@ -123,11 +123,11 @@ class profiler {
     found.memory.training = t.memory();
     found.memory.peak = peak_resident_bytes();
     if (options_.measure_peak) {
-      found.peak_flops = measure_peak_flops();
+      found.peak_flops = detail::measure_peak_flops();
     }
     if (!folder_.empty()) {
       all_->trace.write(folder_ / "trace.json");
-      write_whole_file(folder_ / "profile.txt", [&](std::ostream& out) {
+      detail::write_whole_file(folder_ / "profile.txt", [&](std::ostream& out) {
         out << found.layer_table() << '\n' << found.kernel_table() << '\n' << found.memory_table();
       });
     }

@@ -66,7 +66,7 @@ struct reduce_lr_on_plateau {
     std::size_t cooling = 0;
     bool falls = false;
     for (const epoch_record& e : h.epochs) {
-      const double value = sign * score_of(e, monitor);
+      const double value = sign * detail::score_of(e, monitor);
       const bool better = value < best - min_delta;
       if (better) {
         best = value;

@@ -126,15 +126,16 @@ GLIA_INLINE void running_scores::add_sums(std::size_t count, std::span<const ten
 GLIA_INLINE void running_scores::add(const tensor& losses, const tensor& y, const targets& t,
                                      const batch& b) {
   const tensor present =
-      how_.counted.all() ? tensor{} : present_rows(device_, how_.counted, b, b.size);
-  add_sums(count_of(how_.counted, b), detail::sums_of(device_, losses, y, t, how_, present));
+      how_.counted.all() ? tensor{} : detail::present_rows(device_, how_.counted, b, b.size);
+  add_sums(detail::count_of(how_.counted, b),
+           detail::sums_of(device_, losses, y, t, how_, present));
   if (how_.needs_outputs()) {
     add_outputs(y, b);
   }
 }
 
 GLIA_INLINE void running_scores::add_results(std::span<const tensor> results, const batch& b) {
-  add_sums(count_of(how_.counted, b), results.first(sums_.size()));
+  add_sums(detail::count_of(how_.counted, b), results.first(sums_.size()));
   if (results.size() > sums_.size()) {
     add_outputs(results.back(), b);
   }

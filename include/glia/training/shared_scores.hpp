@@ -9,7 +9,7 @@
 #include "glia/training/running_scores.hpp"
 #include "glia/training/training_ranks.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// Sums the scores of batches that the ranks take in turn.
 class shared_scores {
@@ -54,4 +54,4 @@ class shared_scores {
   batch_scores own_;
 };
 
-}  // namespace glia
+}  // namespace glia::detail

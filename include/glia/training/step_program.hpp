@@ -13,7 +13,7 @@
 #include "glia/training/running_scores.hpp"
 #include "glia/training/training_job.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 /// The shapes for which a training step is recorded.
 struct step_shapes {
@@ -118,4 +118,4 @@ class step_program {
   program program_;
 };
 
-}  // namespace glia
+}  // namespace glia::detail

@@ -49,8 +49,6 @@ GLIA_INLINE void set_place(const glia::device& device, std::string_view name, st
   }
 }
 
-}  // namespace detail
-
 GLIA_INLINE std::vector<tensor> take_gradients(tape& on, step_inputs in, parameter_list& parameters,
                                                const training_job& job, step_results& results) {
   const glia::device& device = on.device();
@@ -95,8 +93,6 @@ GLIA_INLINE step_results take_step(tape& on, step_inputs in, parameter_list& par
   update_parameters(on.device(), std::move(gradients), parameters, slots, job, numbers);
   return results;
 }
-
-namespace detail {
 
 /// Records a batch's targets as an input.
 [[nodiscard]] targets targets_input(const recorder& to, const tensor_spec& spec);
@@ -195,28 +191,29 @@ GLIA_INLINE program record_step(const glia::device& device, const step_shapes& s
 
 }  // namespace detail
 
-GLIA_INLINE score_program::score_program(const glia::device& device, const tensor_spec& outputs,
-                                         const tensor_spec& targets, const any_loss& loss,
-                                         const scoring& scores)
+GLIA_INLINE detail::score_program::score_program(const glia::device& device,
+                                                 const tensor_spec& outputs,
+                                                 const tensor_spec& targets, const any_loss& loss,
+                                                 const scoring& scores)
     : program_(detail::record_scores(device, outputs, targets, loss, scores)) {}
 
-GLIA_INLINE void score_program::run(tensor outputs, tensor targets, tensor present,
-                                    std::span<tensor> sums) const {
+GLIA_INLINE void detail::score_program::run(tensor outputs, tensor targets, tensor present,
+                                            std::span<tensor> sums) const {
   const std::array inputs{&outputs, &targets, &present};
   program_.run(std::span(inputs).first(present ? 3 : 2), sums);
 }
 
-GLIA_INLINE step_program::step_program(const glia::device& device, const step_shapes& shapes,
-                                       const parameter_list& parameters, const slot_lists& slots,
-                                       const training_job& job,
-                                       const std::optional<scoring>& scores,
-                                       const std::optional<frozen_end>& frontier, step_kind kind)
+GLIA_INLINE detail::step_program::step_program(
+    const glia::device& device, const detail::step_shapes& shapes, const parameter_list& parameters,
+    const slot_lists& slots, const training_job& job, const std::optional<scoring>& scores,
+    const std::optional<frozen_end>& frontier, detail::step_kind kind)
     : program_(detail::record_step(device, shapes, parameters, slots, job, scores, frontier, kind,
                                    mixes_samples_)) {}
 
-GLIA_INLINE void step_program::run(step_inputs in, parameter_list& parameters, slot_lists& slots,
-                                   std::vector<tensor*>& argument_buffer, std::span<tensor> sums,
-                                   timeline* times, const probe_function* probe) const {
+GLIA_INLINE void detail::step_program::run(detail::step_inputs in, parameter_list& parameters,
+                                           slot_lists& slots, std::vector<tensor*>& argument_buffer,
+                                           std::span<tensor> sums, timeline* times,
+                                           const probe_function* probe) const {
   argument_buffer.assign({&in.x, &in.wanted(), &in.key, &in.numbers});
   if (in.present) {
     argument_buffer.push_back(&in.present);

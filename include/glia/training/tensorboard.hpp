@@ -60,7 +60,7 @@ class tensorboard {
   void operator()(const training& t) {
     switch (t.event) {
       case event::train_begin:
-        file_ = std::make_shared<event_file>(folder_);
+        file_ = std::make_shared<detail::event_file>(folder_);
         begun_ = false;
         break;
       case event::epoch_begin:
@@ -71,7 +71,7 @@ class tensorboard {
         break;
       case event::train_batch_end:
         if (options_.loss_every_steps > 0 && t.step % options_.loss_every_steps == 0) {
-          event_summary summary;
+          detail::event_summary summary;
           summary.add("running_loss", t.loss());
           file_->add(t.step, summary);
         }
@@ -90,7 +90,7 @@ class tensorboard {
  private:
   void write_epoch(const training& t) const {
     const epoch_record& e = t.history.epochs.back();
-    event_summary summary;
+    detail::event_summary summary;
     const auto add = [&](const std::string& prefix, const scores& s) {
       summary.add(prefix + "loss", s.loss);
       for (std::size_t i = 0; i < t.history.metrics.size(); ++i) {
@@ -109,7 +109,7 @@ class tensorboard {
     file_->add(t.step, summary);
   }
 
-  void add_parameters(const training& t, event_summary& summary) const {
+  void add_parameters(const training& t, detail::event_summary& summary) const {
     const std::vector<named_tensor> all = t.parameters();
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!t.plan.parameters[i].trainable) {
@@ -117,7 +117,8 @@ class tensorboard {
       }
       std::visit(
           [&](const auto& values) {
-            const value_histogram h = histogram_of(values, options_.histogram_buckets);
+            const detail::value_histogram h =
+                detail::histogram_of(values, options_.histogram_buckets);
             const double lost = static_cast<double>(values.size()) - h.count;
             if (h.count > 0) {
               summary.add("parameters/" + all[i].name, h);
@@ -132,8 +133,8 @@ class tensorboard {
 
   std::filesystem::path folder_;
   tensorboard_options options_;
-  std::shared_ptr<event_file> file_;  // while a training runs
-  bool begun_ = false;                // whether the first epoch has begun
+  std::shared_ptr<detail::event_file> file_;  // while a training runs
+  bool begun_ = false;                        // whether the first epoch has begun
 };
 
 }  // namespace glia

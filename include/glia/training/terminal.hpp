@@ -11,7 +11,7 @@
 #define GLIA_HAS_TERMINAL
 #endif
 
-namespace glia {
+namespace glia::detail {
 
 /// Whether a stream writes to a terminal.
 [[nodiscard]] inline bool is_terminal(const std::ostream& out) {
@@ -38,6 +38,6 @@ namespace glia {
   return 80;
 }
 
-}  // namespace glia
+}  // namespace glia::detail
 
 #undef GLIA_HAS_TERMINAL

@@ -40,7 +40,7 @@ class terminate_on_nan {
     if (t.event == event::epoch_begin ||
         (t.event == event::train_batch_end && t.step % copy_every_ == 0)) {
       training_state now = t.state();
-      if (!all_finite(now.tensors)) {
+      if (!detail::all_finite(now.tensors)) {
         return stop_training("a parameter is not finite: " + (last_.tensors.empty()
                                                                   ? "at the beginning"
                                                                   : t.trace_not_finite(last_)));

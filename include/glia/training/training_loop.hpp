@@ -40,10 +40,10 @@ class training_loop final : public training {
   [[nodiscard]] training_state state() const override { return state_.read(job_.net); }
   GLIA_INLINE void restore(const training_state& saved) const override;
   [[nodiscard]] std::vector<named_tensor> parameters() const override {
-    return read_parameters(job_.net);
+    return detail::read_parameters(job_.net);
   }
   void set_parameters(std::span<const named_tensor> values) const override {
-    write_parameters(job_.net, values);
+    detail::write_parameters(job_.net, values);
   }
   GLIA_INLINE void scale_learning_rate(double factor) const override;
   [[nodiscard]] GLIA_INLINE std::string trace_not_finite(

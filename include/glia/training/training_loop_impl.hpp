@@ -85,16 +85,17 @@ GLIA_INLINE void training_loop::run(const dataset_view& train, const dataset_vie
 GLIA_INLINE void training_loop::require_fitting_data(const dataset_view& train,
                                                      const dataset_view* validation) {
   if (validation != nullptr) {
-    require_fitting("fit: validation", *validation, job_.net);
-    require_target_shape("fit: validation", *validation, job_.net.output_shape(), job_.loss);
+    detail::require_fitting("fit: validation", *validation, job_.net);
+    detail::require_target_shape("fit: validation", *validation, job_.net.output_shape(),
+                                 job_.loss);
   }
   state_.require_same_model(job_.net);
-  require_fitting("fit", train, job_.net);
-  require_target_shape("fit", train, job_.net.output_shape(), job_.loss);
-  results_.metrics = options_.metrics.value_or(default_metrics(train));
+  detail::require_fitting("fit", train, job_.net);
+  detail::require_target_shape("fit", train, job_.net.output_shape(), job_.loss);
+  results_.metrics = options_.metrics.value_or(detail::default_metrics(train));
   for (const dataset_view* data : {&train, validation}) {
     if (data != nullptr) {
-      require_metrics(measured_metrics(), job_.net.output_shape(), *data, job_.loss);
+      detail::require_metrics(measured_metrics(), job_.net.output_shape(), *data, job_.loss);
     }
   }
   epoch_samples = train.size();
@@ -129,7 +130,7 @@ GLIA_INLINE void training_loop::begin() {
     now.kept.clear();
   }
   sums_ = std::make_unique<running_scores>(job_.net.device(), measured_metrics(),
-                                           class_border(job_.net.plan(), job_.loss));
+                                           detail::class_border(job_.net.plan(), job_.loss));
   results_.epochs = counters().history;
   tell(glia::event::train_begin);
   if (ranks() != nullptr) {
@@ -162,7 +163,7 @@ GLIA_INLINE void training_loop::begin() {
 }
 
 GLIA_INLINE std::vector<metric> training_loop::measured_metrics() const {
-  return metrics_of_rows(results_.metrics, job_.net.plan().outputs, job_.loss.target_parts);
+  return detail::metrics_of_rows(results_.metrics, job_.net.plan().outputs, job_.loss.target_parts);
 }
 
 GLIA_INLINE void training_loop::run_behind_frozen_layers(const dataset_view& train,
@@ -217,7 +218,7 @@ GLIA_INLINE void training_loop::run_epochs(const dataset_view& train,
     if (stopped()) {
       break;
     }
-    take_steps(loader, order, part_for(train), index);
+    take_steps(loader, order, detail::part_for(train), index);
     if (!stopped()) {
       tell(glia::event::train_batches_end);
     }
@@ -237,7 +238,7 @@ GLIA_INLINE void training_loop::run_epochs(const dataset_view& train,
       break;  // a callback has gone back to the beginning of the epoch
     }
     if (ranks() != nullptr) {
-      ranks()->require_same_tensors(read_parameters(job_.net));
+      ranks()->require_same_tensors(detail::read_parameters(job_.net));
     }
     results_.epochs.push_back(record);
     if (stopped()) {
@@ -279,7 +280,7 @@ GLIA_INLINE void training_loop::shuffle_for(std::uint64_t index,
   std::iota(order.begin(), order.end(), 0U);
   if (options_.shuffle) {
     shuffle(std::span(order), {.seed = counters().seed,
-                               .stream = shuffle_stream,
+                               .stream = detail::shuffle_stream,
                                .step = static_cast<std::uint32_t>(index)});
   }
 }
@@ -302,11 +303,11 @@ GLIA_INLINE std::string training_loop::trace_not_finite(const training_state& ea
   loader.start(std::span<const std::uint32_t>(order).subspan(earlier.position), index);
   training_state before = earlier;
   while (const batch* b = loader.next()) {
-    step_.run(job_, state_, part_for(*train_), *b, sums_.get(),
+    step_.run(job_, state_, detail::part_for(*train_), *b, sums_.get(),
               std::min(batch_size, epoch_samples));
     count_batch(*b, index);
     training_state after = state_.read(job_.net);
-    if (!std::isfinite(sums_->loss()) || !all_finite(after.tensors)) {
+    if (!std::isfinite(sums_->loss()) || !detail::all_finite(after.tensors)) {
       const std::uint64_t first = after.step;
       go_back_to(before);
       return text("step ", first, " of epoch ", before.history.size() + 1, ", first in ",
@@ -321,7 +322,7 @@ GLIA_INLINE std::string training_loop::trace_not_finite(const training_state& ea
 GLIA_INLINE std::string training_loop::find_not_finite(const batch& b) const {
   std::string found;
   if (b.size > 0) {
-    found = first_not_finite(job_, state_, part_for(*train_), b);
+    found = detail::first_not_finite(job_, state_, detail::part_for(*train_), b);
   }
   if (ranks() != nullptr) {
     found = ranks()->first_text(found);

@@ -33,8 +33,8 @@ GLIA_INLINE training_step::training_step(const training_job& job, const distribu
                        "trainer: the option `reproducible` of a distribution needs ranks; for one "
                        "process, set .ranks = std::make_shared<glia::lone_rank>(), from "
                        "<glia/distributed.hpp>");
-  runner_ = ranks_ ? ranks_->make_step_runner(shared) : std::make_shared<local_step>();
-  require_logits(job.net.plan(), job.loss);
+  runner_ = ranks_ ? ranks_->make_step_runner(shared) : std::make_shared<detail::local_step>();
+  detail::require_logits(job.net.plan(), job.loss);
 }
 
 GLIA_INLINE void training_step::run(const training_job& job, device_state& state, model_part part,
@@ -64,20 +64,21 @@ GLIA_INLINE void training_step::require_batch(const training_job& job, const dev
   net.require_integers(std::span<const float>(b.inputs), part);
   require<value_error>(b.size == b.input_shape[0], "trainer: the batch has the size ", b.size,
                        ", but its inputs have the shape ", b.input_shape);
-  require_targets(job.loss, b, net.output_shape());
+  detail::require_targets(job.loss, b, net.output_shape());
   if (scores != nullptr) {
-    scores->count(counted_by(job.loss, b, net.output_shape()));
-    require_metrics(scores->metrics(),
-                    {net.output_shape(),
-                     b.is_labeled() ? std::nullopt : std::optional(sample_of(b.target_shape)),
-                     job.loss.applied_activation});
-    require_classes(job.loss, scores->metrics(), b, net.output_shape());
+    scores->count(detail::counted_by(job.loss, b, net.output_shape()));
+    detail::require_metrics(
+        scores->metrics(),
+        {net.output_shape(),
+         b.is_labeled() ? std::nullopt : std::optional(sample_of(b.target_shape)),
+         job.loss.applied_activation});
+    detail::require_classes(job.loss, scores->metrics(), b, net.output_shape());
   }
 }
 
 GLIA_INLINE void training_step::record_timeline(const device& source, timeline* times) {
   times_ = times;
-  if (busy_log* const log = source.implementation().log()) {
+  if (detail::busy_log* const log = source.implementation().log()) {
     log->watch(times != nullptr);
   }
 }

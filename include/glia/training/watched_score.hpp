@@ -27,8 +27,6 @@ struct watched_name {
   std::string_view metric;
 };
 
-}  // namespace detail
-
 /// The score of an epoch by its name, such as "loss", "accuracy" or "validation_loss". Throws
 /// `value_error` for an unknown name, or if the epoch was not validated.
 [[nodiscard]] inline double score_of(const epoch_record& e, std::string_view name) {
@@ -41,6 +39,8 @@ struct watched_name {
                        "a score of the training, such as 'loss'");
   return (*e.validation)[watched.metric];
 }
+
+}  // namespace detail
 
 /// Whether smaller values of a score are better. Throws `value_error` for an unknown name.
 [[nodiscard]] inline bool smaller_is_better(std::span<const metric> metrics,
@@ -61,6 +61,8 @@ struct watched_name {
   }
   return at->smaller_is_better;
 }
+
+namespace detail {
 
 /// The best epoch of a training by a score.
 struct best_epoch {
@@ -88,5 +90,7 @@ struct best_epoch {
   }
   return best;
 }
+
+}  // namespace detail
 
 }  // namespace glia

@@ -12,7 +12,8 @@ TEST_CASE("convolutions refuse an empty batch") {
   const std::string refusal = "pooling: expected at least one image, got (0, 5, 5, 1)";
   using test::message_of;
   CHECK(message_of<glia::shape_error>([&] {
-          (void)device.run(kernels::conv2d{window, 1, glia::identity_map}, none, kernel, tensor{});
+          (void)device.run(kernels::conv2d{window, 1, glia::kernels::identity_map}, none, kernel,
+                           tensor{});
         }) == "conv2d: expected at least one image, got (0, 5, 5, 1)");
   CHECK(message_of<glia::shape_error>([&] {
           (void)device.run(kernels::conv2d_max_pool2d{{window, 1, {2, 2, 2, 2}}}, none, kernel,

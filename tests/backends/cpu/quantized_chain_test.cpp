@@ -12,14 +12,14 @@
 namespace {
 
 namespace kernels = glia::kernels;
-using glia::byte_range;
 using glia::shape;
 using glia::window2d;
+using glia::kernels::byte_range;
 
 struct link {
   window2d window;
   std::size_t outputs;  // 0: each channel on its own
-  glia::unary_map map = glia::identity_map;
+  glia::unary_map map = glia::kernels::identity_map;
   byte_range input{0, 0, 255};
   window2d pool{};
 };
@@ -101,7 +101,7 @@ std::vector<float> one_by_one(const glia::device& device, const chain_case& c) {
 std::vector<float> as_chain(const glia::device& device, const chain_case& c) {
   using tensor = glia::tensor;
   kernels::quantized_chain chain{c.links.size(), {}, pooled};
-  std::array<tensor, glia::max_chain> packed;
+  std::array<tensor, glia::kernels::max_chain> packed;
   const tensor by = test::tensor_of(device, {1}, {byte_scale});
   std::size_t channels = c.x.back();
   for (std::size_t i = 0; i < c.links.size(); ++i) {
@@ -146,7 +146,7 @@ std::vector<chain_case> cases() {
       {{1, 1, 1, 1}, {{{}, 1}}},
       {{1, 7, 1, 30}, {{{}, 10, relu, both}}},
       {{2, 5, 3, 33}, {{{}, 17, relu6, both}}},
-      {{9, 4, 5, 8}, {{{}, 35, glia::identity_map, with_signs}}},
+      {{9, 4, 5, 8}, {{{}, 35, glia::kernels::identity_map, with_signs}}},
       {{1, 6, 9, 64}, {{{}, 130}}},
       {{1, 1, 1, 784}, {{{}, 100, relu}}},
       {{1, 53, 1, 5}, {{{}, 64, relu6}}},
@@ -158,13 +158,14 @@ std::vector<chain_case> cases() {
       // each channel on its own
       {{1, 6, 7, 40}, {{same, 0, relu6, both}}},
       {{2, 9, 9, 65}, {{halving, 0, relu, both}}},
-      {{1, 9, 8, 16}, {{{5, 5, 1, 1, 1, 1, 2, 2, 2, 2}, 0, glia::identity_map, both}}},
+      {{1, 9, 8, 16}, {{{5, 5, 1, 1, 1, 1, 2, 2, 2, 2}, 0, glia::kernels::identity_map, both}}},
       {{1, 12, 11, 20}, {{{4, 3, 1, 1, 1, 1, 1, 2, 1, 1}, 0}}},
       {{1, 9, 9, 33}, {{{3, 3, 1, 1, 2, 2, 2, 2, 2, 2}, 0, relu}}},
       {{1, 40, 5, 3}, {{{16, 2}, 0}}},
       // chains
       {{2, 9, 8, 3}, {{halving, 32, relu6, both}, {same, 0, relu6}, {{}, 16}}},
-      {{1, 11, 10, 16}, {{{}, 96, relu6, both}, {halving, 0, relu6}, {{}, 24, glia::identity_map}}},
+      {{1, 11, 10, 16},
+       {{{}, 96, relu6, both}, {halving, 0, relu6}, {{}, 24, glia::kernels::identity_map}}},
       {{1, 8, 7, 24}, {{{}, 144, relu, both}, {same, 0, relu}, {{}, 24}, {{}, 8, relu, both}}},
       {{9, 6, 6, 8}, {{{}, 40, relu6}, {{5, 5, 1, 1, 1, 1, 2, 2, 2, 2}, 0, relu6}, {{}, 20}}},
       {{1, 12, 13, 48}, {{same, 0, relu6, both}, {{}, 40, relu6, both}, {{}, 12, relu}}},
@@ -173,7 +174,7 @@ std::vector<chain_case> cases() {
       {{1, 3, 3, 4}, {{{}, 8, relu, {7, 3, 200}}, {{}, 5, relu6, {0, 0, 100}}}},
       // pooled, in the end and between
       {{1, 9, 8, 3}, {{same, 20, relu, both, halves}}},
-      {{9, 7, 9, 40}, {{{}, 70, glia::identity_map, both, {3, 2, 1, 3}}}},
+      {{9, 7, 9, 40}, {{{}, 70, glia::kernels::identity_map, both, {3, 2, 1, 3}}}},
       {{2, 28, 28, 1}, {{after, 64, relu, {}, halves}, {after, 32, relu, {}, halves}}},
       {{1, 41, 7, 2},
        {{{}, 33, relu, both, {1, 3, 1, 2}}, {{3, 2, 2, 1, 1, 2}, 80, relu6}, {{}, 5}}},
@@ -208,7 +209,7 @@ TEST_CASE("inputs beyond the bytes, or that are no numbers, become the last ones
                                     0,     0.02F, 0,     2.55F, 0, 1,     1.23F};
   for (const auto level : isa_levels()) {
     const glia::cpu<float> device({.isa = level});
-    const glia::quantized_link l{{}, {1, 1, 1, 1}, glia::signed_bytes, {0, 0, 255}};
+    const glia::kernels::quantized_link l{{}, {1, 1, 1, 1}, glia::signed_bytes, {0, 0, 255}};
     const auto one = [&](float value) { return test::tensor_of(device, {1}, {value}); };
     const auto packed = device.run(kernels::pack_quantized{l, true, false, {}},
                                    test::tensor_of(device, {1, 1, 1, 1}, {1}), one(1),

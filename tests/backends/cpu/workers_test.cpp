@@ -24,7 +24,7 @@ TEST_CASE("the cpu backend gives the same bits for any number of threads") {
     for (const std::size_t channels : {std::size_t{3}, std::size_t{32}}) {
       const auto x = b.in({37, 9, 8, channels}, 7);
       const auto w = b.in({3, 3, channels, 5}, 8);
-      const glia::convolution_pooling how{window, 1, {2, 2, 2, 2}};
+      const glia::kernels::convolution_pooling how{window, 1, {2, 2, 2, 2}};
       const auto [y, position] =
           device.run(kernels::conv2d_max_pool2d{how, glia::relu.map}, x, w, glia::tensor{});
       b.out(y);

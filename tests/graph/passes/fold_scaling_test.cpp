@@ -29,13 +29,13 @@ TEST_CASE("a scaling and a shift become other weights and another bias") {
     const auto scaled = c.rec.run(kernels::binary{glia::binary_function::multiply}, y, scale);
     c.rec.output("y", c.rec.run(kernels::binary{glia::binary_function::add}, scaled, shift));
     glia::graph g = c.rec.recorded();
-    glia::passes::fold_scaling(g, glia::fixed_values(g, {0}));
+    glia::passes::fold_scaling(g, glia::detail::fixed_values(g, {0}));
     glia::prune(g);
     CHECK(calls(g) == (biased ? "binary binary binary conv2d" : "binary conv2d"));
 
     // Where the weights are trained, nothing is computed once and for all.
     g = c.rec.recorded();
-    glia::passes::fold_scaling(g, glia::fixed_values(g, {0, 1}));
+    glia::passes::fold_scaling(g, glia::detail::fixed_values(g, {0, 1}));
     glia::prune(g);
     CHECK(calls(g) == "conv2d binary binary");
   }
@@ -47,7 +47,7 @@ TEST_CASE("what is no scaling of each output stays") {
   const auto scaled = c.rec.run(kernels::binary{glia::binary_function::multiply}, c.y, number);
   c.rec.output("y", c.rec.run(kernels::binary{glia::binary_function::add}, scaled, scaled));
   glia::graph g = c.rec.recorded();
-  glia::passes::fold_scaling(g, glia::fixed_values(g, {0}));
+  glia::passes::fold_scaling(g, glia::detail::fixed_values(g, {0}));
   glia::prune(g);
   CHECK(calls(g) == "conv2d binary binary");
 }

@@ -25,7 +25,7 @@ TEST_CASE("a pooling joins its convolution, forward and backward") {
   for (const bool activated : {false, true}) {
     for (const bool to_input : {false, true}) {
       const convolution c;
-      const glia::unary_map map = activated ? glia::relu.map : glia::identity_map;
+      const glia::unary_map map = activated ? glia::relu.map : glia::kernels::identity_map;
       const auto z = c.rec.run(kernels::conv2d{{3, 3}, 1, map}, c.x, c.w, c.b);
       const auto [y, position] = c.rec.run(kernels::max_pool2d{{2, 2, 2, 2}}, z);
       c.rec.output("y", y);

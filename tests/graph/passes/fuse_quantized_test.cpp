@@ -15,7 +15,7 @@ using convolution = test::recorded_convolution;
 glia::graph quantized_convolutions(std::size_t filters) {
   const convolution c;
   const auto pointwise = c.rec.input("pointwise", real_of({1, 1, 4, filters}));
-  const auto quantized = [&](const glia::tensor& x, const glia::byte_range& range,
+  const auto quantized = [&](const glia::tensor& x, const glia::kernels::byte_range& range,
                              std::size_t count) {
     const std::vector<float> scales(count, 0.5F);
     return c.rec.run(kernels::fake_quantize{range}, x,
@@ -33,13 +33,13 @@ glia::graph quantized_convolutions(std::size_t filters) {
 TEST_CASE("convolutions of quantized numbers become one that computes with integers") {
   glia::graph g = quantized_convolutions(3);
   glia::prune(g);
-  glia::passes::fuse_quantized(g, glia::fixed_values(g, {0}));
+  glia::passes::fuse_quantized(g, glia::detail::fixed_values(g, {0}));
   REQUIRE(calls(g) == "pack_quantized pack_quantized quantized_chain");
   CHECK(g.nodes()[2].kernel.as<kernels::quantized_chain>()->count == 2);
 
   g = quantized_convolutions(5);  // one that widens begins anew
   glia::prune(g);
-  glia::passes::fuse_quantized(g, glia::fixed_values(g, {0}));
+  glia::passes::fuse_quantized(g, glia::detail::fixed_values(g, {0}));
   CHECK(calls(g) == "pack_quantized quantized_chain pack_quantized quantized_chain");
 }
 
@@ -47,6 +47,6 @@ TEST_CASE("quantized weights that change from run to run are not packed") {
   glia::graph g = quantized_convolutions(3);
   glia::prune(g);
   const std::string before = calls(g);
-  glia::passes::fuse_quantized(g, glia::fixed_values(g, {0, 1, 3}));
+  glia::passes::fuse_quantized(g, glia::detail::fixed_values(g, {0, 1, 3}));
   CHECK(calls(g) == before);
 }

@@ -20,17 +20,17 @@ TEST_CASE("weights of a chain are packed where they stay as they are") {
   glia::graph g = c.rec.recorded();
   glia::passes::chain_convolutions(g);
   glia::graph varying = g;
-  glia::passes::pack_weights(varying, glia::fixed_values(varying, {0, 3}));
+  glia::passes::pack_weights(varying, glia::detail::fixed_values(varying, {0, 3}));
   CHECK(calls(varying) == "conv2d_chain");  // one of its weights is another one in each run
 
-  glia::passes::pack_weights(g, glia::fixed_values(g, {0}));
+  glia::passes::pack_weights(g, glia::detail::fixed_values(g, {0}));
   REQUIRE(calls(g) == "pack_panels pack_panels conv2d_chain");
   CHECK(g.nodes()[2].kernel.as<kernels::conv2d_chain>()->is_packed());
   const auto parts = glia::passes::hoist(g, {0});
   CHECK(calls(parts.once) == "pack_panels pack_panels");
   CHECK(calls(parts.each) == "conv2d_chain");
   const auto again = [&] {
-    glia::passes::pack_weights(g, glia::fixed_values(g, {0}));
+    glia::passes::pack_weights(g, glia::detail::fixed_values(g, {0}));
     return calls(g);
   };
   CHECK(again() == "pack_panels pack_panels conv2d_chain");
@@ -53,14 +53,14 @@ TEST_CASE("weights of products and of single convolutions are packed where they 
   glia::passes::fuse_pooling(g);
   REQUIRE(calls(g) == "conv2d_max_pool2d conv2d conv2d_max_pool2d reshape dense");
   glia::graph varying = g;
-  glia::passes::pack_weights(varying, glia::fixed_values(varying, {0, 1, 3, 4, 5}));
+  glia::passes::pack_weights(varying, glia::detail::fixed_values(varying, {0, 1, 3, 4, 5}));
   CHECK(calls(varying) == calls(g));
-  glia::passes::pack_weights(g, glia::fixed_values(g, {0}));
+  glia::passes::pack_weights(g, glia::detail::fixed_values(g, {0}));
   const std::string packed =
       "pack_panels packed_conv2d_max_pool2d pack_panels conv2d_chain pack_transformed "
       "packed_conv2d_max_pool2d reshape pack_panels packed_dense";
   REQUIRE(calls(g) == packed);
   CHECK(g.nodes()[3].kernel.as<kernels::conv2d_chain>()->count == 1);
-  glia::passes::pack_weights(g, glia::fixed_values(g, {0}));
+  glia::passes::pack_weights(g, glia::detail::fixed_values(g, {0}));
   CHECK(calls(g) == packed);
 }

@@ -20,7 +20,7 @@ glia::graph recorded_layer() {
 }
 
 void quantize(glia::graph& g, const glia::quantized_product& product) {
-  glia::passes::quantize_products(g, glia::fixed_values(g, {0}), {.products = {product}});
+  glia::passes::quantize_products(g, glia::detail::fixed_values(g, {0}), {.products = {product}});
 }
 
 const glia::quantized_product of_conv{
@@ -30,15 +30,16 @@ const glia::quantized_product of_conv{
 
 TEST_CASE("the inputs and the weights of a listed product are quantized") {
   glia::graph g = recorded_layer();
-  const auto places = glia::passes::fixed_products(g, glia::fixed_values(g, {0}));
+  const auto places = glia::passes::fixed_products(g, glia::detail::fixed_values(g, {0}));
   REQUIRE(places.size() == 2);
   CHECK(places[1].layer == "conv");
   CHECK(places[1].number == 0);
-  CHECK(glia::passes::fixed_products(g, glia::fixed_values(g, {0, 1})).empty());
+  CHECK(glia::passes::fixed_products(g, glia::detail::fixed_values(g, {0, 1})).empty());
 
   quantize(g, of_conv);
   REQUIRE(calls(g) == "conv2d fake_quantize fake_quantize conv2d");
-  CHECK(g.nodes()[1].kernel.as<kernels::fake_quantize>()->range == glia::byte_range{3, 0, 255});
+  CHECK(g.nodes()[1].kernel.as<kernels::fake_quantize>()->range ==
+        glia::kernels::byte_range{3, 0, 255});
   CHECK(g.nodes()[2].kernel.as<kernels::fake_quantize>()->range == glia::signed_bytes);
   CHECK(g.spec(g.nodes()[1].operands[1]).shape == glia::shape{1});
   CHECK(g.spec(g.nodes()[2].operands[1]).shape == glia::shape{4});

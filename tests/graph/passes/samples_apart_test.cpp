@@ -11,7 +11,7 @@ using glia::real_of;
 
 /// Whether the last node of a graph keeps the samples of the first input apart.
 bool last_keeps_apart(const glia::graph& g) {
-  std::vector<bool> of_samples = glia::fixed_values(g, {0});
+  std::vector<bool> of_samples = glia::detail::fixed_values(g, {0});
   of_samples.flip();
   return glia::passes::keeps_samples_apart(g, g.nodes().back(), of_samples);
 }

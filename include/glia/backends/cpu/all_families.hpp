@@ -26,7 +26,7 @@ namespace glia::cpu_loops {
 /// The threads and some families of loops. The threads come first among the base classes, because
 /// the families refer to them.
 template <class T, class... Families>
-class families : private workers, public host_loops<T>, public Families... {
+class families : private workers, public detail::host_loops<T>, public Families... {
  public:
   families(std::size_t threads, isa level)
       : workers(threads, level), Families(static_cast<const workers&>(*this))... {}
@@ -35,7 +35,7 @@ class families : private workers, public host_loops<T>, public Families... {
   using workers::run;
   using workers::threads;
 
-  using host_loops<T>::compute;
+  using detail::host_loops<T>::compute;
   using Families::compute...;
 };
 

@@ -11,7 +11,7 @@ namespace glia::reference_loops {
 
 template <class T>
 struct arrangement {
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   template <class... Tensors>
   void compute(const kernels::concat& k, const memory_pool&,

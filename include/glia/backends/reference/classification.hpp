@@ -13,7 +13,7 @@ namespace glia::reference_loops {
 
 template <class T>
 struct classification {
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   void compute(const kernels::softmax&, const memory_pool&, const tensor& x,
                const tensor& y) const {
@@ -46,7 +46,7 @@ struct classification {
   static void softmax_gradient(const T* dy, const T* y, T* dx, std::size_t rows,
                                std::size_t columns) {
     for (std::size_t n = 0; n < rows; ++n, dy += columns, y += columns, dx += columns) {
-      compensated_sum<T> dot;
+      detail::compensated_sum<T> dot;
       for (std::size_t k = 0; k < columns; ++k) {
         dot.add(dy[k] * y[k]);
       }
@@ -107,9 +107,9 @@ struct classification {
     for (std::size_t n = 0; n < rows; ++n) {
       const T* p = probabilities + n * columns;
       const T* t = targets + n * columns;
-      compensated_sum<double> weights;
-      compensated_sum<double> unlikely_targets;
-      compensated_sum<double> unlikely;
+      detail::compensated_sum<double> weights;
+      detail::compensated_sum<double> unlikely_targets;
+      detail::compensated_sum<double> unlikely;
       for (std::size_t k = 0; k < columns; ++k) {
         weights.add(t[k]);
         unlikely_targets.add(p[k] > T(0.5) ? T{0} : t[k]);
@@ -129,7 +129,7 @@ struct classification {
 
   /// Writes softmax(x) to y, which may be x.
   static void softmax_of_row(const T* x, T highest, T* y, std::size_t columns) {
-    compensated_sum<T> all;
+    detail::compensated_sum<T> all;
     for (std::size_t k = 0; k < columns; ++k) {
       y[k] = std::exp(x[k] - highest);
       all.add(y[k]);

@@ -12,26 +12,26 @@ namespace glia::reference_loops {
 template <class T>
 class compensated_sums {
  public:
-  compensated_sums(const memory_pool& memory, const tensor_view<T>& totals)
+  compensated_sums(const memory_pool& memory, const detail::tensor_view<T>& totals)
       : totals_(totals.data()), size_(totals.size()), lost_(memory, {totals.size()}) {
     std::fill_n(totals_, size_, T{0});
     std::fill_n(lost_.data(), size_, T{0});
   }
 
   [[gnu::always_inline]] inline void add(std::size_t at, T x) const {
-    compensated_sum<T>::add(x, totals_[at], lost_.data()[at]);
+    detail::compensated_sum<T>::add(x, totals_[at], lost_.data()[at]);
   }
   /// Adds the rounding errors to the sums. Call it after all terms have been added.
   void end() const {
     for (std::size_t i = 0; i < size_; ++i) {
-      totals_[i] = compensated_sum<T>::value(totals_[i], lost_.data()[i]);
+      totals_[i] = detail::compensated_sum<T>::value(totals_[i], lost_.data()[i]);
     }
   }
 
  private:
   T* totals_;
   std::size_t size_;
-  host_tensor<T> lost_;
+  detail::host_tensor<T> lost_;
 };
 
 }  // namespace glia::reference_loops

@@ -167,7 +167,7 @@ T apply(binary_function function, T a, T b) {
 
 template <class T>
 struct elementwise {
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   void compute(const kernels::unary& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
@@ -187,7 +187,7 @@ struct elementwise {
 
   void compute(const kernels::binary& k, const memory_pool&, const tensor& a, const tensor& b,
                const tensor& result) const {
-    const broadcast_plan plan(result.shape(), a.shape(), b.shape());
+    const detail::broadcast_plan plan(result.shape(), a.shape(), b.shape());
     T* y = result.data();
     for (std::size_t row = 0; row < plan.rows(); ++row) {
       const auto at = plan.row_offsets(row);
@@ -200,7 +200,7 @@ struct elementwise {
 
   void compute(const kernels::select&, const memory_pool&, const tensor& condition, const tensor& a,
                const tensor& b, const tensor& result) const {
-    const broadcast_plan plan(result.shape(), condition.shape(), a.shape(), b.shape());
+    const detail::broadcast_plan plan(result.shape(), condition.shape(), a.shape(), b.shape());
     T* y = result.data();
     for (std::size_t row = 0; row < plan.rows(); ++row) {
       const auto at = plan.row_offsets(row);
@@ -214,7 +214,7 @@ struct elementwise {
 
   void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
                const tensor& result) const {
-    const broadcast_plan plan(k.to, x.shape());
+    const detail::broadcast_plan plan(k.to, x.shape());
     T* y = result.data();
     for (std::size_t row = 0; row < plan.rows(); ++row) {
       const auto at = plan.row_offsets(row);
@@ -226,7 +226,7 @@ struct elementwise {
 
   void compute(const kernels::sum_to& k, const memory_pool& memory, const tensor& terms,
                const tensor& y) const {
-    const broadcast_plan plan(terms.shape(), k.to);
+    const detail::broadcast_plan plan(terms.shape(), k.to);
     const T* x = terms.data();
     const compensated_sums<T> sums(memory, y);
     for (std::size_t row = 0; row < plan.rows(); ++row) {
@@ -274,7 +274,7 @@ struct elementwise {
     const step_key key = step_key::from_words(words.integers());
     const std::uint64_t offset = key.first_element(x.shape());
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const T noise = normal_of<T>(random_bits(key.stream(k.stream), offset + i));
+      const T noise = normal_of<T>(detail::random_bits(key.stream(k.stream), offset + i));
       y.data()[i] = x.data()[i] + static_cast<T>(k.deviation) * noise;
     }
   }

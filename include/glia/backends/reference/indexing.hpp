@@ -12,13 +12,13 @@ namespace glia::reference_loops {
 
 template <class T>
 struct indexing {
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   void compute(const kernels::gather&, const memory_pool&, const tensor& table,
                const tensor& indices, const tensor& rows) const {
     const std::size_t columns = sample_of(table.shape()).size();
     std::fill_n(rows.data(), rows.size(), T{0});
-    for_each_named_row(indices, table.shape()[0], [&](std::size_t row, std::size_t at) {
+    detail::for_each_named_row(indices, table.shape()[0], [&](std::size_t row, std::size_t at) {
       std::copy_n(table.data() + at * columns, columns, rows.data() + row * columns);
     });
   }
@@ -27,7 +27,7 @@ struct indexing {
                const tensor& indices, const tensor& table) const {
     const std::size_t columns = sample_of(table.shape()).size();
     const compensated_sums<T> sums(memory, table);
-    for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t at) {
+    detail::for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t at) {
       for (std::size_t i = 0; i < columns; ++i) {
         sums.add(at * columns + i, rows.data()[row * columns + i]);
       }

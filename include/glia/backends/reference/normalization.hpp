@@ -12,7 +12,7 @@ namespace glia::reference_loops {
 
 template <class T>
 struct normalizing {
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   void compute(const kernels::normalize& k, const memory_pool&, const tensor& x,
                const tensor& gamma, const tensor& beta, const tensor& y, const tensor& mean,
@@ -37,7 +37,7 @@ struct normalizing {
                const tensor& x, const tensor& gamma, const tensor& mean, const tensor& variance,
                const tensor& dx, const tensor& dgamma, const tensor& dbeta) const {
     const normalized_sets over(x.shape(), k.kind, k.groups);
-    const host_tensor<T> lost(memory, {2, over.columns});
+    const detail::host_tensor<T> lost(memory, {2, over.columns});
     std::fill_n(lost.data(), lost.size(), T{0});
     std::fill_n(dgamma.data(), over.columns, T{0});
     std::fill_n(dbeta.data(), over.columns, T{0});
@@ -45,19 +45,20 @@ struct normalizing {
     const auto inner = [&](std::size_t c) { return single ? T{1} : gamma.data()[c]; };
     for (std::size_t set = 0; set < over.count(); ++set) {
       const normalized_numbers h(k, over, set, x.data(), mean.data()[set], variance.data()[set]);
-      compensated_sum<T> q_sum;
-      compensated_sum<T> qh_sum;
+      detail::compensated_sum<T> q_sum;
+      detail::compensated_sum<T> qh_sum;
       for (std::size_t j = 0; j < over.run; ++j) {  // for each column of the set
-        compensated_sum<T> g_sum;
-        compensated_sum<T> gh_sum;
+        detail::compensated_sum<T> g_sum;
+        detail::compensated_sum<T> gh_sum;
         for (std::size_t i = j; i < over.length(); i += over.run) {
           const std::size_t at = over.element(set, i);
           g_sum.add(dy.data()[at]);
           gh_sum.add(dy.data()[at] * h(x.data()[at]));
         }
         const std::size_t c = over.column(set, j);
-        compensated_sum<T>::add(gh_sum.value(), dgamma.data()[c], lost.data()[c]);
-        compensated_sum<T>::add(g_sum.value(), dbeta.data()[c], lost.data()[over.columns + c]);
+        detail::compensated_sum<T>::add(gh_sum.value(), dgamma.data()[c], lost.data()[c]);
+        detail::compensated_sum<T>::add(g_sum.value(), dbeta.data()[c],
+                                        lost.data()[over.columns + c]);
         q_sum.add(inner(c) * g_sum.value());
         qh_sum.add(inner(c) * gh_sum.value());
       }
@@ -75,8 +76,8 @@ struct normalizing {
     for (std::size_t c = 0; c < over.columns; ++c) {
       T& to_gamma = dgamma.data()[c];
       T& to_beta = dbeta.data()[c];
-      to_gamma = compensated_sum<T>::value(to_gamma, lost.data()[c]);
-      to_beta = compensated_sum<T>::value(to_beta, lost.data()[over.columns + c]);
+      to_gamma = detail::compensated_sum<T>::value(to_gamma, lost.data()[c]);
+      to_beta = detail::compensated_sum<T>::value(to_beta, lost.data()[over.columns + c]);
     }
   }
 
@@ -98,11 +99,11 @@ struct normalizing {
       inverse =
           usual ? 1 / std::sqrt(variance + static_cast<T>(k.epsilon)) : of.inverse_deviation();
       if (usual && k.kind != normalization::rms) {
-        compensated_sum<T> off;
+        detail::compensated_sum<T> off;
         for (std::size_t i = 0; i < over.length(); ++i) {
           off.add(x[over.element(set, i)] - mean);
         }
-        rest = rest_of_mean(mean, off.value() / static_cast<T>(over.length()));
+        rest = detail::rest_of_mean(mean, off.value() / static_cast<T>(over.length()));
       }
     }
     [[nodiscard]] T operator()(T x) const {

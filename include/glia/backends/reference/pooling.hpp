@@ -14,11 +14,11 @@ namespace glia::reference_loops {
 
 template <class T>
 struct pooling {
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   void compute(const kernels::max_pool2d& k, const memory_pool&, const tensor& x, const tensor& y,
                const tensor& position) const {
-    for_each_output(pool_rule(x.shape(), k.window),
+    for_each_output(kernels::pool_rule(x.shape(), k.window),
                     [&](std::size_t at_y, const auto& for_each_input) {
                       bool first = true;
                       T& largest = y.data()[at_y];
@@ -47,9 +47,9 @@ struct pooling {
 
   void compute(const kernels::avg_pool2d& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
-    for_each_output(pool_rule(x.shape(), k.window),
+    for_each_output(kernels::pool_rule(x.shape(), k.window),
                     [&](std::size_t at_y, const auto& for_each_input) {
-                      compensated_sum<T> sum;
+                      detail::compensated_sum<T> sum;
                       std::size_t count = 0;
                       for_each_input([&](std::size_t at_x, std::int32_t) {
                         sum.add(x.data()[at_x]);
@@ -74,7 +74,7 @@ struct pooling {
 
  private:
   template <class Visit>
-  static void for_each_output(const window_sizes& s, const Visit& visit) {
+  static void for_each_output(const kernels::window_sizes& s, const Visit& visit) {
     const window2d& k = s.window;
     for (std::size_t at_y = 0; at_y < s.output().size(); ++at_y) {
       const std::size_t c = at_y % s.c;

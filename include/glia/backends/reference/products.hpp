@@ -15,16 +15,17 @@ namespace glia::reference_loops {
 
 template <class T>
 struct products {
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   void compute(const kernels::matmul& k, const memory_pool&, const tensor& a, const tensor& b,
                const tensor& c) const {
-    multiply(a.data(), b.data(), c.data(), matmul_rule(a.shape(), b.shape(), k.which), k.which);
+    multiply(a.data(), b.data(), c.data(), kernels::matmul_rule(a.shape(), b.shape(), k.which),
+             k.which);
   }
 
   void compute(const kernels::batched_matmul& k, const memory_pool&, const tensor& a,
                const tensor& b, const tensor& c) const {
-    const matmul_sizes s = batched_matmul_rule(a.shape(), b.shape(), k.which);
+    const kernels::matmul_sizes s = kernels::batched_matmul_rule(a.shape(), b.shape(), k.which);
     const std::size_t batch = c.size() / std::max<std::size_t>(s.m * s.n, 1);
     for (std::size_t i = 0; i < batch; ++i) {
       multiply(a.data() + i * s.m * s.k, b.data() + i * s.k * s.n, c.data() + i * s.m * s.n, s,
@@ -43,7 +44,7 @@ struct products {
   void compute(const kernels::conv2d& k, const memory_pool& memory, const tensor& x,
                const tensor& w, const tensor& bias, const tensor& y) const {
     const compensated_sums<T> sums(memory, y);
-    for_each_product(conv2d_rule(x.shape(), w.shape(), k.window, k.groups),
+    for_each_product(kernels::conv2d_rule(x.shape(), w.shape(), k.window, k.groups),
                      [&sums, from = x.data(), weights = w.data()](
                          std::size_t at_x, std::size_t at_w, std::size_t at_y) {
                        sums.add(at_y, (at_x == padding ? T{0} : from[at_x]) * weights[at_w]);
@@ -77,14 +78,15 @@ struct products {
   }
 
  private:
-  static void multiply(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which) {
+  static void multiply(const T* a, const T* b, T* c, const kernels::matmul_sizes& s,
+                       transpose which) {
     const bool a_turned = which == transpose::first;
     const bool b_turned = which == transpose::second;
     for (std::size_t i = 0; i < s.m; ++i) {
       for (std::size_t j = 0; j < s.n; ++j) {
         const T* at_a = a + i * (a_turned ? 1 : s.k);
         const T* at_b = b + j * (b_turned ? s.k : 1);
-        compensated_sum<T> sum;
+        detail::compensated_sum<T> sum;
         for (std::size_t p = 0; p < s.k; ++p) {
           sum.add(at_a[p * (a_turned ? s.m : 1)] * at_b[p * (b_turned ? 1 : s.n)]);
         }
@@ -105,7 +107,7 @@ struct products {
   static constexpr std::size_t padding = std::numeric_limits<std::size_t>::max();
 
   template <class Visit>
-  static void for_each_product(const window_sizes& s, const Visit& visit) {
+  static void for_each_product(const kernels::window_sizes& s, const Visit& visit) {
     const window2d& k = s.window;
     const std::size_t inputs = s.group_inputs();
     const std::size_t outputs = s.group_outputs();

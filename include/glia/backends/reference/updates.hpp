@@ -12,7 +12,7 @@ namespace glia::reference_loops {
 /// states are overwritten.
 template <class T>
 struct updates {
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   void compute(const kernels::sgd& k, const memory_pool&, const tensor&, const tensor& gradient,
                const tensor&, const tensor& numbers, const tensor& parameter,

@@ -17,21 +17,21 @@ GLIA_INLINE void chain_convolutions(graph& g) {
   std::vector<bool> gone(g.nodes().size(), false);
   const auto sizes_of = [&](const graph_node& node) {
     const auto& conv = *node.kernel.as<kernels::conv2d>();
-    return conv2d_rule(g.spec(node.operands[0]).shape, g.spec(node.operands[1]).shape, conv.window,
-                       conv.groups);
+    return kernels::conv2d_rule(g.spec(node.operands[0]).shape, g.spec(node.operands[1]).shape,
+                                conv.window, conv.groups);
   };
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     if (gone[n] || g.nodes()[n].kernel.as<kernels::conv2d>() == nullptr) {
       continue;
     }
     std::vector<std::size_t> links;
-    for (std::size_t next = n; links.size() < max_chain;) {
+    for (std::size_t next = n; links.size() < kernels::max_chain;) {
       const graph_node& node = g.nodes()[next];
       const auto* conv = node.kernel.as<kernels::conv2d>();
       if (conv == nullptr) {
         break;
       }
-      const window_sizes s = sizes_of(node);
+      const kernels::window_sizes s = sizes_of(node);
       const bool begins = links.empty();
       if (!chains(conv->map, s, begins) || (!begins && s.groups == 1 && s.o > s.c)) {
         break;
@@ -62,7 +62,7 @@ GLIA_INLINE void chain_convolutions(graph& g) {
     last.kernel = last.kernel.made_into(chain);
     last.operands = std::move(operands);
   }
-  remove_nodes(g, gone);
+  glia::detail::remove_nodes(g, gone);
 }
 
 }  // namespace glia::passes

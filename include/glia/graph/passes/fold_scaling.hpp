@@ -49,8 +49,8 @@ struct scaled_product {
   const graph_node& node = g.nodes()[at];
   const auto* dense = node.kernel.as<kernels::dense>();
   const auto* conv = node.kernel.as<kernels::conv2d>();
-  const bool linear = (dense != nullptr && dense->map == identity_map) ||
-                      (conv != nullptr && conv->map == identity_map);
+  const bool linear = (dense != nullptr && dense->map == kernels::identity_map) ||
+                      (conv != nullptr && conv->map == kernels::identity_map);
   if (!linear || !fixed[node.operands[1]] || !uses.taken_once(node.results[0])) {
     return std::nullopt;
   }

@@ -16,8 +16,8 @@ namespace glia::passes {
 
 GLIA_INLINE std::optional<value_id> frozen_frontier(const graph& g, std::size_t samples,
                                                     const std::vector<std::size_t>& varying) {
-  const std::vector<bool> fixed = fixed_values(g, varying);
-  std::vector<bool> of_samples = fixed_values(g, {samples});
+  const std::vector<bool> fixed = glia::detail::fixed_values(g, varying);
+  std::vector<bool> of_samples = glia::detail::fixed_values(g, {samples});
   of_samples.flip();
   std::optional<value_id> frontier;
   bool single = true;
@@ -60,7 +60,7 @@ GLIA_INLINE bool begin_at(graph& g, std::size_t number, value_id value) {
     }
   }
   g.inputs()[number].value = value;
-  remove_nodes(g, made);
+  glia::detail::remove_nodes(g, made);
   prune(g);
   const auto is_gone = [&](value_id id) { return id != no_value && gone[id]; };
   return std::none_of(g.nodes().begin(), g.nodes().end(),

@@ -19,8 +19,8 @@ GLIA_INLINE void fuse_activation(graph& g) {
   for (graph_node& node : g.nodes()) {
     const auto* dense = node.kernel.as<kernels::dense>();
     const auto* conv = node.kernel.as<kernels::conv2d>();
-    if ((dense == nullptr || dense->map != identity_map) &&
-        (conv == nullptr || conv->map != identity_map)) {
+    if ((dense == nullptr || dense->map != kernels::identity_map) &&
+        (conv == nullptr || conv->map != kernels::identity_map)) {
       continue;
     }
     if (!uses.taken_once(node.results[0])) {
@@ -29,7 +29,7 @@ GLIA_INLINE void fuse_activation(graph& g) {
     const std::size_t taker = uses.takers(node.results[0])[0];
     const auto* map = g.nodes()[taker].kernel.as<kernels::unary>();
     const bool quantized = uses.made_by<kernels::fake_quantize>(node.operands[0]) != nullptr;
-    if (map == nullptr || (quantized && !clamps(map->map))) {
+    if (map == nullptr || (quantized && !kernels::clamps(map->map))) {
       continue;
     }
     if (dense != nullptr) {
@@ -40,7 +40,7 @@ GLIA_INLINE void fuse_activation(graph& g) {
     node.results = g.nodes()[taker].results;
     gone[taker] = true;
   }
-  remove_nodes(g, gone);
+  glia::detail::remove_nodes(g, gone);
 }
 
 }  // namespace glia::passes

@@ -8,7 +8,7 @@
 #include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 
-namespace glia {
+namespace glia::detail {
 
 GLIA_INLINE void fuse_kernels(graph& g, const std::vector<std::size_t>& varying,
                               const fused_kernel_set& fused,
@@ -30,4 +30,4 @@ GLIA_INLINE void fuse_kernels(graph& g, const std::vector<std::size_t>& varying,
   }
 }
 
-}  // namespace glia
+}  // namespace glia::detail

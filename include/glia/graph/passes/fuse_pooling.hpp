@@ -40,7 +40,7 @@ struct pooled_convolution_nodes {
   const value_id convolved = g.nodes()[at].operands[0];
   const value_id position = g.nodes()[at].results[1];
   const auto* conv = uses.made_by<kernels::conv2d>(convolved);
-  if (conv == nullptr || !pools_fuse(conv->map, pool->window) || uses.leaves(convolved) ||
+  if (conv == nullptr || !kernels::pools_fuse(conv->map, pool->window) || uses.leaves(convolved) ||
       uses.leaves(position)) {
     return std::nullopt;
   }
@@ -57,7 +57,7 @@ struct pooled_convolution_nodes {
     return std::nullopt;
   }
   value_id gradient = g.nodes()[found.spread].results[0];
-  const bool has_map = conv->map != identity_map;
+  const bool has_map = conv->map != kernels::identity_map;
   if (uses.takers(convolved).size() != (has_map ? 2 : 1)) {
     return std::nullopt;
   }
@@ -114,8 +114,8 @@ GLIA_INLINE void fuse_pooling(graph& g) {
     }
     const graph_node forward = g.nodes()[found->convolution];
     const auto& conv = *forward.kernel.as<kernels::conv2d>();
-    const convolution_pooling how{conv.window, conv.groups,
-                                  g.nodes()[n].kernel.as<kernels::max_pool2d>()->window};
+    const kernels::convolution_pooling how{conv.window, conv.groups,
+                                           g.nodes()[n].kernel.as<kernels::max_pool2d>()->window};
     const bool trained = found->spread != none;
     const value_id pooled = g.nodes()[n].results[0];
     const value_id winners =
@@ -150,7 +150,7 @@ GLIA_INLINE void fuse_pooling(graph& g) {
       }
     }
   }
-  remove_nodes(g, gone);
+  glia::detail::remove_nodes(g, gone);
 }
 
 }  // namespace glia::passes

@@ -21,7 +21,7 @@ namespace detail {
 
 /// A product of quantized factors as a link of a chain, with the pooling after it, if any.
 struct integer_link {
-  quantized_link link;
+  kernels::quantized_link link;
   value_id x = no_value;  // the input before its quantization and rearrangement
   value_id arranged = no_value;
   shape images{};  // shape of x as an operand of the product
@@ -33,7 +33,7 @@ struct integer_link {
   std::size_t product = 0;        // index of the product's node
   std::size_t last = 0;           // index of the node that computes the link's result
   value_id out_scale = no_value;  // scale of the pooled bytes
-  byte_range out{};
+  kernels::byte_range out{};
 };
 
 /// Finds products of quantized numbers and fuses them into chains.
@@ -46,7 +46,7 @@ class quantized_fusion {
     std::vector<std::vector<graph_node>> instead(graph_->nodes().size());
     for (std::size_t n = 0; n < graph_->nodes().size(); ++n) {
       std::vector<integer_link> links;
-      for (std::optional<std::size_t> next = n; next && links.size() < max_chain;) {
+      for (std::optional<std::size_t> next = n; next && links.size() < kernels::max_chain;) {
         const auto found = gone_[*next] ? std::nullopt : link_at(*next);
         if (!found || !continues(links, *found)) {
           break;
@@ -103,7 +103,7 @@ class quantized_fusion {
     }
     return nullptr;
   }
-  [[nodiscard]] static byte_range range_of(const graph_node& quantizer) {
+  [[nodiscard]] static kernels::byte_range range_of(const graph_node& quantizer) {
     return quantizer.kernel.as<kernels::fake_quantize>()->range;
   }
 
@@ -127,7 +127,7 @@ class quantized_fusion {
     found.link.product = dense != nullptr ? kernels::conv2d{{}, 1, dense->map} : *conv;
     found.link.weights = dense != nullptr ? shape{1, 1, weights[0], weights[1]} : weights;
     found.link.weight_range = range_of(*w);
-    found.link.input = without_signs(range_of(*x));
+    found.link.input = kernels::without_signs(range_of(*x));
     found.x = x->operands[0];
     found.arranged = node.operands[0];
     const shape in = graph_->spec(node.operands[0]).shape;
@@ -137,10 +137,10 @@ class quantized_fusion {
     found.w_scales = w->operands[1];
     found.bias = bias;
     found.product = found.last = n;
-    const byte_range& range = found.link.weight_range;
+    const kernels::byte_range& range = found.link.weight_range;
     const bool symmetric = range.zero == 0 && range.least < 0;
     if (!symmetric || found.images.size() == 0 ||
-        !chains_quantized(found.link, sizes_of(found), true)) {
+        !kernels::chains_quantized(found.link, sizes_of(found), true)) {
       return std::nullopt;
     }
     take_pooling(found);
@@ -158,8 +158,8 @@ class quantized_fusion {
     const graph_node& node = graph_->nodes()[taker];
     const auto* const pool = node.kernel.as<kernels::max_pool2d>();
     // A link without a pooling has a window of one pixel.
-    if (pool == nullptr || pool->window == window2d{} || is_padded(pool->window) ||
-        pool->window.height > max_window_rows) {
+    if (pool == nullptr || pool->window == window2d{} || kernels::is_padded(pool->window) ||
+        pool->window.height > kernels::max_window_rows) {
       return;
     }
     const value_id positions = node.results[1];
@@ -170,12 +170,13 @@ class quantized_fusion {
       to.link.pool = pool->window;
       to.last = taker;
       to.out_scale = quantizer->operands[1];
-      to.out = without_signs(range_of(*quantizer));
+      to.out = kernels::without_signs(range_of(*quantizer));
     }
   }
 
-  [[nodiscard]] static window_sizes sizes_of(const integer_link& p) {
-    return conv2d_rule(p.images, p.link.weights, p.link.product.window, p.link.product.groups);
+  [[nodiscard]] static kernels::window_sizes sizes_of(const integer_link& p) {
+    return kernels::conv2d_rule(p.images, p.link.weights, p.link.product.window,
+                                p.link.product.groups);
   }
 
   /// Returns whether a link can continue the chain of `links`. As in chain_convolutions, a link
@@ -186,8 +187,8 @@ class quantized_fusion {
     if (links.empty()) {
       return true;
     }
-    const window_sizes s = sizes_of(next);
-    return !next.flat && chains_quantized(next.link, s, false) &&
+    const kernels::window_sizes s = sizes_of(next);
+    return !next.flat && kernels::chains_quantized(next.link, s, false) &&
            (s.groups > 1 || s.o <= s.c || links.back().link.pools());
   }
 
@@ -254,7 +255,7 @@ class quantized_fusion {
       operands[3 + i] = add(quantizer->made_into(pack),
                             {reshaped(p.w, p.link.weights), p.w_scales, p.bias, p.x_scale,
                              preserves_output_kind ? links[i + 1].x_scale : p.out_scale},
-                            quantized_weights(p.link, i == 0).spec());
+                            kernels::quantized_weights(p.link, i == 0).spec());
     }
     if (first.flat) {
       const shape y = sizes_of(first).output();

@@ -16,7 +16,7 @@ namespace glia::passes {
 
 GLIA_INLINE hoisted hoist(graph g, const std::vector<std::size_t>& varying,
                           std::vector<bool> can_be_fixed) {
-  const std::vector<bool> fixed = fixed_values(g, varying, std::move(can_be_fixed));
+  const std::vector<bool> fixed = glia::detail::fixed_values(g, varying, std::move(can_be_fixed));
   hoisted result{g, std::move(g)};
   result.once.outputs().clear();
   result.once.nodes().clear();

@@ -85,7 +85,7 @@ class weight_packer {
     if (conv.window == window2d{} && conv.groups == 1 && x[1] == 1 && x[0] < few_sequences) {
       return pack_product(node, conv, x, w);
     }
-    if (chains(conv.map, conv2d_rule(x, w, conv.window, conv.groups), true)) {
+    if (chains(conv.map, kernels::conv2d_rule(x, w, conv.window, conv.groups), true)) {
       kernels::conv2d_chain chain{1};
       chain.links[0] = conv;
       node.operands.resize(kernels::conv2d_chain::operands, no_value);

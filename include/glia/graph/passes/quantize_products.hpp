@@ -70,7 +70,7 @@ GLIA_INLINE void quantize_products(graph& g, const std::vector<bool>& fixed,
     graph_node& node = g.nodes()[n];
     if (wanted[n] != nullptr) {
       const quantized_product& one = *wanted[n];
-      const auto quantized = [&](value_id x, const byte_range& range,
+      const auto quantized = [&](value_id x, const kernels::byte_range& range,
                                  const std::vector<double>& scales) {
         const value_id by = g.add_constant(real_of({scales.size()}), scales);
         const value_id y = g.add_value(g.spec(x));

@@ -33,7 +33,7 @@ GLIA_INLINE bool mixes_samples(const graph& step) {
       samples.push_back(i);
     }
   }
-  std::vector<bool> of_samples = fixed_values(step, samples);
+  std::vector<bool> of_samples = glia::detail::fixed_values(step, samples);
   of_samples.flip();
   return std::any_of(step.nodes().begin(), step.nodes().end(), [&](const graph_node& node) {
     const bool concerned =

@@ -91,7 +91,7 @@ class graph_builder {
     return id != no_value && id < of_samples_.size() && of_samples_[id];
   }
   value_id apply(const unary_map& map, value_id x) {
-    return map == identity_map ? x : call(kernels::unary{map}, {x});
+    return map == kernels::identity_map ? x : call(kernels::unary{map}, {x});
   }
   value_id apply(unary_function function, value_id x) { return apply(unary_map{function}, x); }
   value_id affine(value_id x, double factor, double offset) {
@@ -124,7 +124,7 @@ class graph_builder {
   value_id permute(value_id x, const std::vector<std::size_t>& order) {
     return std::is_sorted(order.begin(), order.end())
                ? x
-               : call(kernels::permute_axes{axis_list(order.begin(), order.end())}, {x});
+               : call(kernels::permute_axes{kernels::axis_list(order.begin(), order.end())}, {x});
   }
   value_id sum_to(value_id x, const shape& to) {
     return shape_of_value(x) == to ? x : call(kernels::sum_to{to}, {x});

@@ -253,7 +253,7 @@ inline void pow(operation& n) {
   const auto map = [&](unary_function f) { apply([&](value_id x) { return n.out.apply(f, x); }); };
   if (power == 1) {
     n.x.resize(1);
-    map_elements(n, identity_map);
+    map_elements(n, kernels::identity_map);
   } else if (power == 2) {
     map(unary_function::square);
   } else if (power == -1) {

@@ -57,8 +57,8 @@ class joined_nodes {
       }
       const auto* const dense = maker->kernel.as<kernels::dense>();
       const auto* const convolution = maker->kernel.as<kernels::conv2d>();
-      const bool bare = ((dense != nullptr && dense->map == identity_map) ||
-                         (convolution != nullptr && convolution->map == identity_map)) &&
+      const bool bare = ((dense != nullptr && dense->map == kernels::identity_map) ||
+                         (convolution != nullptr && convolution->map == kernels::identity_map)) &&
                         out_->shape_of_value(maker->results[0]).back() == other.size();
       const auto part = std::find_if(parts_->begin(), parts_->end(), [&](const graph_part& p) {
         return p.first <= number && number < p.end;

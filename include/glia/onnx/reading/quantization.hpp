@@ -50,7 +50,7 @@ namespace glia::onnx::reading {
 }
 
 /// Returns the range of integers of a type. Throws `data_error` if it does not have 8 bits.
-[[nodiscard]] inline byte_range range_of(element_type type, double zero) {
+[[nodiscard]] inline kernels::byte_range range_of(element_type type, double zero) {
   using P = ::onnx::TensorProto;
   require<data_error>(type == P::UINT8 || type == P::INT8, "quantizes to ", name_of_type(type),
                       "; glia supports INT8 and UINT8");
@@ -107,7 +107,7 @@ inline void quantize_linear(operation& n) {
   if (!one_zero || (type != P::INT8 && type != P::UINT8)) {
     return quantize_plainly(n, steps);
   }
-  const byte_range range = range_of(type, steps.zeros.at(0));
+  const kernels::byte_range range = range_of(type, steps.zeros.at(0));
   tensor from = in_graph(n.out, x);
   if (steps.axis &&
       (from.axes[*steps.axis].size() != 1 || from.axes[*steps.axis][0] + 1 != from.stored.size())) {

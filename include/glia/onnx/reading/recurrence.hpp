@@ -37,7 +37,7 @@ struct recurrent_node {
   bool couples = false;        ///< Whether an LSTM couples its input and forget gates.
   value_id counts = no_value;  ///< Mask of the steps (N, T), if some sequences are shorter.
 
-  [[nodiscard]] std::size_t parts() const { return products_of(cell); }
+  [[nodiscard]] std::size_t parts() const { return kernels::products_of(cell); }
 };
 
 /// Returns the part of an operand (directions, ...) that belongs to one direction.

@@ -18,7 +18,7 @@ struct constant {
   /// One scale for each index of the last axis, if the numbers are integer multiples of the scales.
   /// The numbers are then stored as bytes in `range`.
   std::vector<float> scales{};
-  byte_range range = signed_bytes;
+  kernels::byte_range range = signed_bytes;
 };
 
 }  // namespace glia::onnx

@@ -49,7 +49,7 @@ inline void set_external(::onnx::TensorProto& of, const std::string& key,
 inline void move_weights(::onnx::ModelProto& model, const std::filesystem::path& to) {
   constexpr std::size_t least = 1024;    // smaller weights stay in the message
   constexpr std::size_t aligned = 4096;  // so that they can be memory-mapped
-  write_whole_file(to, [&](std::ostream& out) {
+  glia::detail::write_whole_file(to, [&](std::ostream& out) {
     std::size_t at = 0;
     for (::onnx::TensorProto& one : *model.mutable_graph()->mutable_initializer()) {
       const std::string& bytes = one.raw_data();
@@ -87,7 +87,7 @@ GLIA_INLINE void write_message(::onnx::ModelProto& model, const std::filesystem:
   require<data_error>(model.ByteSizeLong() <= std::numeric_limits<std::int32_t>::max(),
                       path.string(), ": the model has ", model.ByteSizeLong(),
                       " bytes without its weights, but an ONNX file has at most 2 GiB");
-  write_whole_file(path, [&](std::ostream& out) {
+  glia::detail::write_whole_file(path, [&](std::ostream& out) {
     require<data_error>(model.SerializeToOstream(&out), path.string(),
                         ": writing failed; check that the disk is not full");
   });

@@ -57,18 +57,19 @@ void check_arrangement(const Check& check) {
     b.out(b.device().run(kernels::slice{0, 2, 7}, y));
   });
 
-  const std::vector<std::pair<shape, axis_list>> orders{{{5, 7}, {1, 0}},
-                                                        {{64, 64}, {1, 0}},
-                                                        {{100, 333}, {1, 0}},
-                                                        {{2, 3, 4, 5}, {0, 2, 1, 3}},
-                                                        {{2, 3, 4, 5}, {3, 1, 0, 2}},
-                                                        {{3, 9, 17}, {0, 2, 1}},
-                                                        {{3, 9, 17}, {2, 0, 1}},
-                                                        {{2, 1, 3, 1}, {2, 3, 0, 1}},
-                                                        {{3, 2, 4, 2, 3, 2}, {5, 0, 4, 1, 3, 2}},
-                                                        {{1, 3, 1}, {2, 1, 0}},
-                                                        {{7}, {0}},
-                                                        {{}, {}}};
+  const std::vector<std::pair<shape, kernels::axis_list>> orders{
+      {{5, 7}, {1, 0}},
+      {{64, 64}, {1, 0}},
+      {{100, 333}, {1, 0}},
+      {{2, 3, 4, 5}, {0, 2, 1, 3}},
+      {{2, 3, 4, 5}, {3, 1, 0, 2}},
+      {{3, 9, 17}, {0, 2, 1}},
+      {{3, 9, 17}, {2, 0, 1}},
+      {{2, 1, 3, 1}, {2, 3, 0, 1}},
+      {{3, 2, 4, 2, 3, 2}, {5, 0, 4, 1, 3, 2}},
+      {{1, 3, 1}, {2, 1, 0}},
+      {{7}, {0}},
+      {{}, {}}};
   for (const auto& [extents, order] : orders) {
     const shape s = extents;
     const kernels::permute_axes kernel{order};
@@ -90,7 +91,8 @@ void check_arrangement(const Check& check) {
   const auto indices_of = [](auto& b, const shape& s, std::size_t count) {
     std::vector<std::int32_t> values(s.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = static_cast<std::int32_t>(random_bits({.seed = 8}, i) % (count + 2)) - 1;
+      values[i] =
+          static_cast<std::int32_t>(glia::detail::random_bits({.seed = 8}, i) % (count + 2)) - 1;
     }
     return b.device().run(kernels::reshape{s}, b.integers(values));
   };

@@ -24,7 +24,7 @@ namespace glia::testing::detail {
 /// Otherwise returns `y`.
 template <class Bench, class Tensor>
 void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
-                              const unary_map& map, const convolution_pooling& how,
+                              const unary_map& map, const kernels::convolution_pooling& how,
                               const Tensor& y) {
   const auto& device = b.device();
   const kernels::packed_conv2d_max_pool2d kernel{how, map};
@@ -50,7 +50,7 @@ void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const 
 /// has them.
 template <class Bench, class Tensor>
 void convolve_and_pool(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
-                       const unary_map& map, const convolution_pooling& how, Tensor dy) {
+                       const unary_map& map, const kernels::convolution_pooling& how, Tensor dy) {
   const auto& device = b.device();
   if (has_fused<kernels::conv2d_max_pool2d>(device)) {
     const auto [y, position] = device.run(kernels::conv2d_max_pool2d{how, map, true}, x, w, bias);
@@ -96,7 +96,7 @@ void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>
   const auto& device = b.device();
   if (has_fused<kernels::conv2d_chain>(device)) {
     kernels::conv2d_chain chain{links.size()};
-    std::array<Tensor, 2 * max_chain> weights;
+    std::array<Tensor, 2 * kernels::max_chain> weights;
     for (std::size_t i = 0; i < links.size(); ++i) {
       chain.links[i] = links[i].kernel;
       weights[2 * i] = links[i].weights;
@@ -150,7 +150,7 @@ void check_convolution(const Check& check) {
       {{2, 7, 6, 5}, {3, 2, 1, 5}, {3, 2, 1, 1, 2, 1, 0, 3, 1, 0}, 5}};
   for (const convolution& c : convolutions) {
     const std::string name = text(" of ", c.x, " with ", c.w, ", ", c.groups, " groups");
-    const shape y = conv2d_rule(c.x, c.w, c.window, c.groups).output();
+    const shape y = kernels::conv2d_rule(c.x, c.w, c.window, c.groups).output();
     check("conv2d" + name, [&](auto& b) {
       b.out(b.device().run(kernels::conv2d{c.window, c.groups, {unary_function::relu}},
                            b.in(c.x, 15), b.in(c.w, 16), b.in({c.w[3]}, 17)));
@@ -164,8 +164,8 @@ void check_convolution(const Check& check) {
       });
     }
     check("conv2d without bias" + name, [&](auto& b) {
-      b.out(b.device().run(kernels::conv2d{c.window, c.groups, identity_map}, b.in(c.x, 15),
-                           b.in(c.w, 16), b.none()));
+      b.out(b.device().run(kernels::conv2d{c.window, c.groups, kernels::identity_map},
+                           b.in(c.x, 15), b.in(c.w, 16), b.none()));
     });
     check("conv2d_input_gradient" + name, [&](auto& b) {
       b.out(b.device().run(kernels::conv2d_input_gradient{c.window, c.groups, sample_of(c.x)},
@@ -180,7 +180,7 @@ void check_convolution(const Check& check) {
   struct pooled_convolution {
     shape x;
     shape w;
-    convolution_pooling how;
+    kernels::convolution_pooling how;
   };
   const std::vector<pooled_convolution> pooled_convolutions{
       {{1, 5, 7, 1}, {2, 2, 1, 5}, {{2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1, {2, 2, 2, 2}}},
@@ -200,14 +200,16 @@ void check_convolution(const Check& check) {
         std::vector<float> values = test_values(c.x, 15);
         for (std::size_t i = 0; i < values.size(); ++i) {
           const std::size_t row = i / (c.x[2] * c.x[3]) % c.x[1];
-          const bool point = random_bits({.seed = 7, .stream = 15}, i) % (16 * c.x[3]) == 0;
+          const bool point =
+              glia::detail::random_bits({.seed = 7, .stream = 15}, i) % (16 * c.x[3]) == 0;
           values[i] = 2 * row < c.x[1] && !point ? 0 : scale * values[i];
         }
         const auto x = b.in(c.x, std::move(values));
         const auto w = b.in(c.w, 16);
         const auto shift = bias ? b.in({c.w[3]}, 17) : decltype(b.in({}, 1)){};
         const shape y =
-            pool_rule(conv2d_rule(c.x, c.w, c.how.window, c.how.groups).output(), c.how.pool)
+            kernels::pool_rule(kernels::conv2d_rule(c.x, c.w, c.how.window, c.how.groups).output(),
+                               c.how.pool)
                 .output();
         convolve_and_pool(b, x, w, shift, {function}, c.how, b.in(y, 18));
       };

@@ -30,7 +30,7 @@ void check_elementwise(const Check& check) {
       });
       check(name + ", gradient", [&](auto& b) {
         auto saved = b.in({n}, 3, 4, positive ? 5.0F : 0.0F);
-        if (saved_for_gradient(function) == saved_operand::output) {
+        if (kernels::saved_for_gradient(function) == kernels::saved_operand::output) {
           saved = b.device().run(kernels::unary{map}, saved);
         }
         b.out(b.device().run(kernels::unary_gradient{map}, b.in({n}, 4), std::move(saved)));
@@ -53,10 +53,10 @@ void check_elementwise(const Check& check) {
       });
     }
     check(text("broadcast_to from ", c), [&](auto& b) {
-      b.out(b.device().run(kernels::broadcast_to{broadcast_shape(a, c)}, b.in(c, 7)));
+      b.out(b.device().run(kernels::broadcast_to{kernels::broadcast_shape(a, c)}, b.in(c, 7)));
     });
     check(text("sum_to ", c), [&](auto& b) {
-      b.out(b.device().run(kernels::sum_to{c}, b.in(broadcast_shape(a, c), 8)));
+      b.out(b.device().run(kernels::sum_to{c}, b.in(kernels::broadcast_shape(a, c), 8)));
     });
   }
 

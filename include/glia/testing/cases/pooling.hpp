@@ -27,7 +27,7 @@ void check_pooling(const Check& check) {
                                       {{9, 12, 10, 17}, {2, 3, 2, 3}}};
   for (const pooling& p : poolings) {
     const std::string name = text(" of ", p.x, ", window ", p.window.height, "x", p.window.width);
-    const shape y = pool_rule(p.x, p.window).output();
+    const shape y = kernels::pool_rule(p.x, p.window).output();
     check("max_pool2d" + name, [&](auto& b) {
       const auto result = b.device().run(kernels::max_pool2d{p.window}, b.in(p.x, 19));
       b.out(result[0]);

@@ -28,11 +28,11 @@ void multiply_packed(Bench& b, const unary_map& map, const Tensor& x, const Tens
 /// The test cases of matrix products.
 template <class Check>
 void check_products(const Check& check) {
-  const std::vector<matmul_sizes> products{{1, 1, 1},      {3, 5, 7},       {17, 33, 9},
-                                           {100, 60, 70},  {129, 200, 300}, {20, 24, 200},
-                                           {300, 24, 1000}};
-  for (const matmul_sizes& size : products) {
-    const matmul_sizes s = size;
+  const std::vector<kernels::matmul_sizes> products{{1, 1, 1},      {3, 5, 7},       {17, 33, 9},
+                                                    {100, 60, 70},  {129, 200, 300}, {20, 24, 200},
+                                                    {300, 24, 1000}};
+  for (const kernels::matmul_sizes& size : products) {
+    const kernels::matmul_sizes s = size;
     for (const bool zeros : {false, true}) {
       const std::string name =
           text(" of ", s.m, "x", s.k, " by ", s.k, "x", s.n, zeros ? ", many zeros" : "");
@@ -70,7 +70,7 @@ void check_products(const Check& check) {
 
   struct product_batch {
     shape leading;
-    matmul_sizes each;
+    kernels::matmul_sizes each;
   };
   // Many small products, and a few with incomplete blocks.
   const std::vector<product_batch> batches{
@@ -83,7 +83,7 @@ void check_products(const Check& check) {
       s.push_back(columns);
       return s;
     };
-    const matmul_sizes s = p.each;
+    const kernels::matmul_sizes s = p.each;
     const std::string name = text(" ", p.leading, " of ", s.m, "x", s.k, " by ", s.k, "x", s.n);
     check("batched_matmul" + name, [&](auto& b) {
       b.out(b.device().run(kernels::batched_matmul{}, b.in(batch(s.m, s.k), 51),

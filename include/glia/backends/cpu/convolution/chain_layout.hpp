@@ -20,7 +20,7 @@ namespace glia::cpu_loops {
 class chain_layout {
  public:
   /// The largest number of stages: the links, and the stages before, between and after them.
-  static constexpr std::size_t max_stages = 2 * max_chain + 1;
+  static constexpr std::size_t max_stages = 2 * kernels::max_chain + 1;
 
   /// The rows that one link passes to the next, with the padding of the next link beside them.
   struct ring {
@@ -37,7 +37,7 @@ class chain_layout {
 
   /// Selects the largest band (rows that are computed at a time) for which the rings take at most
   /// `bytes`, but at least one row.
-  chain_layout(std::span<const window_sizes> sizes, std::size_t panel_width,
+  chain_layout(std::span<const kernels::window_sizes> sizes, std::size_t panel_width,
                std::size_t element_bytes, std::size_t bytes)
       : sizes_(sizes), panel_width_(panel_width) {
     lay_out(1);
@@ -53,7 +53,7 @@ class chain_layout {
 
   [[nodiscard]] std::size_t count() const { return sizes_.size(); }
   [[nodiscard]] bool last(std::size_t link) const { return link + 1 == count(); }
-  [[nodiscard]] const window_sizes& size(std::size_t link) const { return sizes_[link]; }
+  [[nodiscard]] const kernels::window_sizes& size(std::size_t link) const { return sizes_[link]; }
   /// Returns the number of output rows of the chain that are computed at a time.
   [[nodiscard]] std::size_t band() const { return band_; }
   /// Returns the largest number of rows that the first link computes at a time.
@@ -133,7 +133,7 @@ class chain_layout {
     std::size_t longest = 0;
     std::size_t rows = band;
     for (std::size_t i = count() - 1; i > 0; --i) {
-      const window_sizes& next = sizes_[i];
+      const kernels::window_sizes& next = sizes_[i];
       rows = std::min(seen(i, rows), next.h);
       const bool whole = sees_image(i);
       const std::size_t top = whole ? next.window.pad_top : 0;
@@ -150,7 +150,7 @@ class chain_layout {
     end_ = zeros_ + longest;
   }
 
-  std::span<const window_sizes> sizes_;
+  std::span<const kernels::window_sizes> sizes_;
   std::size_t panel_width_;
   std::array<ring, max_stages> rings_;
   std::size_t band_ = 1;

@@ -23,7 +23,7 @@ template <class T>
 struct chain_link {
   const T* weights = nullptr;
   const T* bias = nullptr;
-  unary_map map = identity_map;
+  unary_map map = kernels::identity_map;
   bool packed = false;
 };
 
@@ -34,8 +34,8 @@ class chain_run {
  public:
   /// `whole` tells whether the caller will call `image` or `rows`.
   chain_run(const Loops& loops, std::span<const chain_link<T>> links,
-            std::span<const window_sizes> sizes, const memory_pool& memory, std::size_t threads,
-            bool whole)
+            std::span<const kernels::window_sizes> sizes, const memory_pool& memory,
+            std::size_t threads, bool whole)
       : loops_(loops),
         links_(links),
         layout_(sizes, width, sizeof(T),
@@ -46,14 +46,14 @@ class chain_run {
       if (!links[i].packed) {
         const std::size_t d = depth(sizes[i]);
         const std::size_t panels = (sizes[i].o + width - 1) / width;
-        packed_[i] = host_tensor<T>(memory, {panels, 1 + d, width});
+        packed_[i] = detail::host_tensor<T>(memory, {panels, 1 + d, width});
         pack_panels(loops, links[i].weights, sizes[i].o, links[i].bias, d, sizes[i].o,
                     packed_[i].data());
         panels_[i] = packed_[i].data();
       }
       // The products of all links but the first read the channels of a pixel from panels.
       if (i > 0) {
-        runs_[i] = host_tensor<std::uint32_t>(memory, {layout_.behind(i - 1).panels});
+        runs_[i] = detail::host_tensor<std::uint32_t>(memory, {layout_.behind(i - 1).panels});
         for (std::size_t panel = 0; panel < runs_[i].size(); ++panel) {
           runs_[i].data()[panel] = static_cast<std::uint32_t>(panel * layout_.panel_step(i - 1));
         }
@@ -61,14 +61,14 @@ class chain_run {
     }
     const bool copies = !first_.image().unpadded();
     scratch_size_ = layout_.end() + (copies ? first_.band_size(layout_.first_rows()) : 0);
-    scratch_ = host_tensor<T>(memory, {whole ? 1 : threads, scratch_size_});
+    scratch_ = detail::host_tensor<T>(memory, {whole ? 1 : threads, scratch_size_});
   }
 
   /// Returns whether each link can be distributed over the threads before the next link begins. The
   /// first link must not need padding, and the rows between the links must fit into a second-level
   /// cache.
-  [[nodiscard]] static bool goes_whole(std::span<const window_sizes> sizes) {
-    bool fits = !is_padded(sizes.front().window);
+  [[nodiscard]] static bool goes_whole(std::span<const kernels::window_sizes> sizes) {
+    bool fits = !kernels::is_padded(sizes.front().window);
     for (std::size_t i = 1; i < sizes.size(); ++i) {
       fits = fits && sizes[i].h * sizes[i].w * sizes[i].c * sizeof(T) <= ring_bytes;
     }
@@ -82,7 +82,7 @@ class chain_run {
     layout_.clear(s.scratch);
     // Rows after the last window of the next link are not computed because the ring has no room for
     // them.
-    std::array<std::size_t, max_chain> end{};
+    std::array<std::size_t, kernels::max_chain> end{};
     end[layout_.count() - 1] = layout_.size(layout_.count() - 1).oh;
     for (std::size_t i = layout_.count() - 1; i > 0; --i) {
       end[i - 1] = layout_.end_seen(i, end[i]);
@@ -137,7 +137,7 @@ class chain_run {
     const T* x;  // the image
     T* y;
     T* scratch;
-    std::array<std::size_t, max_chain> finished;  // rows of each link
+    std::array<std::size_t, kernels::max_chain> finished;  // rows of each link
   };
 
   [[nodiscard]] state state_of(const T* x, T* y, std::size_t image, std::size_t thread) const {
@@ -149,7 +149,7 @@ class chain_run {
 
   /// Returns the number of rows in the matrix of a link's weights. A depthwise kernel (height,
   /// width, 1, C) is a matrix of C columns, as it is stored.
-  static std::size_t depth(const window_sizes& s) {
+  static std::size_t depth(const kernels::window_sizes& s) {
     return s.window.height * s.window.width * (s.groups > 1 ? 1 : s.c);
   }
 
@@ -181,7 +181,7 @@ class chain_run {
 
   void make_depthwise(const state& s, std::size_t i, std::size_t first, std::size_t end,
                       const panel_range& panels) const {
-    const window_sizes& size = layout_.size(i);
+    const kernels::window_sizes& size = layout_.size(i);
     const window2d& k = size.window;
     const clamp_range<T> range(links_[i].map);
     const bool last = layout_.last(i);
@@ -210,7 +210,7 @@ class chain_run {
 
   void make_products(const state& s, std::size_t i, std::size_t first, std::size_t end,
                      const panel_range& panels) const {
-    const window_sizes& size = layout_.size(i);
+    const kernels::window_sizes& size = layout_.size(i);
     const clamp_range<T> range(links_[i].map);
     const bool last = layout_.last(i);
     // A link after the first reads one pixel at a time.
@@ -278,7 +278,7 @@ class chain_run {
    private:
     void begin_row() {
       const chain_layout& layout = run_.layout_;
-      const window_sizes& size = layout.size(i_);
+      const kernels::window_sizes& size = layout.size(i_);
       left_ = size.ow;
       if (i_ == 0) {
         const patch_grid grid = run_.first_.image().grid({});
@@ -308,11 +308,12 @@ class chain_run {
   std::span<const chain_link<T>> links_;
   chain_layout layout_;
   patch_convolution<T> first_;
-  std::array<host_tensor<T>, max_chain> packed_;  // packed here if the caller did not
-  std::array<const T*, max_chain> panels_{};
-  std::array<host_tensor<std::uint32_t>, max_chain> runs_;
+  std::array<detail::host_tensor<T>, kernels::max_chain>
+      packed_;  // packed here if the caller did not
+  std::array<const T*, kernels::max_chain> panels_{};
+  std::array<detail::host_tensor<std::uint32_t>, kernels::max_chain> runs_;
   std::size_t scratch_size_ = 0;  // elements for each thread: the layout, then a padded band
-  host_tensor<T> scratch_;
+  detail::host_tensor<T> scratch_;
 };
 
 }  // namespace glia::cpu_loops

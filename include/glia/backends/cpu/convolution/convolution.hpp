@@ -23,7 +23,7 @@ namespace glia::cpu_loops {
 template <class T>
 class convolution {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
   using pointwise = pointwise_convolution<T>;
 
   explicit convolution(const workers& team) : team_(&team) {}
@@ -31,7 +31,7 @@ class convolution {
   void compute(const kernels::conv2d& k, const memory_pool& memory, const tensor& x,
                const tensor& w, const tensor& bias, const tensor& y) const {
     conv2d(x.data(), w.data(), bias.data(), k.map, y.data(),
-           conv2d_rule(x.shape(), w.shape(), k.window, k.groups), memory);
+           kernels::conv2d_rule(x.shape(), w.shape(), k.window, k.groups), memory);
   }
   void compute(const kernels::conv2d_input_gradient& k, const memory_pool& memory, const tensor& dy,
                const tensor& w, const tensor& dx) const {
@@ -43,23 +43,24 @@ class convolution {
   }
 
   void conv2d(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
-              const window_sizes& s, const memory_pool& memory) const {
+              const kernels::window_sizes& s, const memory_pool& memory) const {
     if (pointwise::applies(s)) {
       pointwise(*team_, s).multiply(memory, x, {w, s.o}, y, {bias, map});
       return;
     }
     const patch_convolution<T> c(s, memory);
     const clamp_range<T> range(map);
-    const epilogue<T> last{nullptr, clamps(map) ? identity_map : map};
+    const epilogue<T> last{nullptr, kernels::clamps(map) ? kernels::identity_map : map};
     const depthwise_convolution<T> d(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
     with_isa(team_->level(), [&](auto loops) {
-      const host_tensor<T> packed = depthwise ? host_tensor<T>{} : c.pack(loops, w, bias, memory);
+      const detail::host_tensor<T> packed =
+          depthwise ? detail::host_tensor<T>{} : c.pack(loops, w, bias, memory);
       const std::size_t rows =
           rows_per_block(s, depthwise ? d.rows_per_band(loops) : c.rows_per_band());
       const std::size_t bands = (s.oh + rows - 1) / rows;
       const std::size_t scratch_size = depthwise ? d.scratch_size(loops, rows) : c.band_size(rows);
-      const host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
+      const detail::host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
       team_->run(s.n * bands, [&](std::size_t task, std::size_t thread) {
         const std::size_t first = task % bands * rows;
         const std::size_t count = std::min(rows, s.oh - first);
@@ -77,7 +78,7 @@ class convolution {
     });
   }
 
-  void input_gradient(const T* dy, const T* w, T* dx, const window_sizes& s,
+  void input_gradient(const T* dy, const T* w, T* dx, const kernels::window_sizes& s,
                       const memory_pool& memory) const {
     if (pointwise::applies(s)) {
       pointwise(*team_, s).multiply(memory, dy, {w, s.o, true}, dx, {});
@@ -88,11 +89,11 @@ class convolution {
     // image. For weights that are not finite, these products would not be zero.
     if (depthwise_convolution<T>::applies(s) && depthwise_convolution<T>::turns_round(s.window) &&
         all_finite(*team_, w, taps * s.c)) {
-      const host_tensor<T> turned(memory, s.weights());
+      const detail::host_tensor<T> turned(memory, s.weights());
       for (std::size_t tap = 0; tap < taps; ++tap) {
         std::copy_n(w + tap * s.c, s.c, turned.data() + (taps - 1 - tap) * s.c);
       }
-      conv2d(dy, turned.data(), nullptr, identity_map, dx,
+      conv2d(dy, turned.data(), nullptr, kernels::identity_map, dx,
              depthwise_convolution<T>::turned_round(s), memory);
       return;
     }
@@ -101,15 +102,15 @@ class convolution {
     const bool depthwise = depthwise_convolution<T>::applies(s);
     const bool listed = !depthwise && few_nonzeros(c, dy) && all_finite(*team_, w, c.depth() * s.o);
     with_isa(listed ? sparse.fitting(team_->level()) : team_->level(), [&](auto loops) {
-      host_tensor<T> weights;
+      detail::host_tensor<T> weights;
       if (listed) {
-        weights = host_tensor<T>(memory, {s.o, c.depth()});
+        weights = detail::host_tensor<T>(memory, {s.o, c.depth()});
         loops.transpose_matrix(w, s.o, weights.data(), c.depth(), c.depth(), s.o);
       } else if (!depthwise) {
         weights = c.pack_transposed(loops, w, memory);
       }
       const std::size_t rows = c.rows_per_band();
-      const host_tensor<T> scratch(memory, {team_->threads(), c.band_size(rows)});
+      const detail::host_tensor<T> scratch(memory, {team_->threads(), c.band_size(rows)});
       const typename sparse_convolution<T>::scratch list_memory(s, listed ? rows : 0,
                                                                 team_->threads(), memory);
       team_->run(s.n, [&](std::size_t image, std::size_t thread) {
@@ -136,7 +137,7 @@ class convolution {
     });
   }
 
-  void kernel_gradient(const T* x, const T* dy, T* dw, const window_sizes& s,
+  void kernel_gradient(const T* x, const T* dy, T* dw, const kernels::window_sizes& s,
                        const memory_pool& memory) const {
     if (pointwise::applies(s)) {
       pointwise(*team_, s).kernel_gradient(memory, x, dy, dw);
@@ -154,10 +155,10 @@ class convolution {
       return c.template kernel_gradient_scratch<decltype(loops)>(rows);
     });
     const std::size_t scratch_size = c.band_size(rows) + extra;
-    const host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
+    const detail::host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
     const typename sparse_convolution<T>::scratch list_memory(s, listed ? rows : 0,
                                                               team_->threads(), memory);
-    const host_tensor<T> transposed(memory, {listed ? size : 0});
+    const detail::host_tensor<T> transposed(memory, {listed ? size : 0});
     sum_over_lanes(
         *team_, level, memory, s.n, size, listed ? transposed.data() : dw,
         [&](std::size_t images) {
@@ -199,7 +200,7 @@ class convolution {
   // With fewer images, rows are distributed over the threads as well.
   static constexpr std::size_t few_images = 8;
 
-  static std::size_t rows_per_block(const window_sizes& s, std::size_t max_rows) {
+  static std::size_t rows_per_block(const kernels::window_sizes& s, std::size_t max_rows) {
     return s.n >= few_images ? max_rows : std::min(max_rows, (s.oh + 3) / 4);
   }
 

@@ -20,7 +20,7 @@ namespace glia::cpu_loops {
 template <class T>
 class convolution_chain {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit convolution_chain(const workers& team) : team_(&team) {}
 
@@ -29,18 +29,19 @@ class convolution_chain {
   void compute(const kernels::conv2d_chain& k, const memory_pool& memory, const tensor& x,
                const Others&... others) const {
     const std::array<const tensor*, sizeof...(Others)> tensors{&others...};
-    std::array<chain_link<T>, max_chain> links;
-    std::array<window_sizes, max_chain> sizes{};
+    std::array<chain_link<T>, kernels::max_chain> links;
+    std::array<kernels::window_sizes, kernels::max_chain> sizes{};
     shape in = x.shape();
     for (std::size_t i = 0; i < k.count; ++i) {
       const tensor& w = *tensors[2 * i];
-      sizes[i] = conv2d_rule(in, k.is_packed() ? k.packed[i] : w.shape(), k.links[i].window,
-                             k.links[i].groups);
+      sizes[i] = kernels::conv2d_rule(in, k.is_packed() ? k.packed[i] : w.shape(),
+                                      k.links[i].window, k.links[i].groups);
       links[i] = {w.data(), tensors[2 * i + 1]->data(), k.links[i].map, k.is_packed()};
       in = sizes[i].output();
     }
     run(x.data(), std::span<const chain_link<T>>(links).first(k.count),
-        std::span<const window_sizes>(sizes).first(k.count), tensors.back()->data(), memory);
+        std::span<const kernels::window_sizes>(sizes).first(k.count), tensors.back()->data(),
+        memory);
   }
 
  private:
@@ -51,8 +52,8 @@ class convolution_chain {
   // twice.
   static constexpr std::size_t few_rows = 4;
 
-  void run(const T* x, std::span<const chain_link<T>> links, std::span<const window_sizes> sizes,
-           T* y, const memory_pool& memory) const {
+  void run(const T* x, std::span<const chain_link<T>> links,
+           std::span<const kernels::window_sizes> sizes, T* y, const memory_pool& memory) const {
     with_isa(team_->level(), [&](auto loops) {
       using chain = chain_run<T, decltype(loops)>;
       const std::size_t images = sizes.front().n;

@@ -17,7 +17,8 @@ class seen_rows {
  public:
   /// `row_at(y)` returns the address of input row y. It is also called for rows outside the image.
   template <class RowAt>
-  seen_rows(const window_sizes& s, std::size_t first, std::size_t rows, const RowAt& row_at) {
+  seen_rows(const kernels::window_sizes& s, std::size_t first, std::size_t rows,
+            const RowAt& row_at) {
     const window2d& k = s.window;
     for (std::size_t r = 0; r < rows; ++r) {
       for (std::size_t tap = 0; tap < k.height; ++tap) {
@@ -28,14 +29,14 @@ class seen_rows {
   }
 
   /// Returns the largest number of output rows that the list can hold.
-  [[nodiscard]] static std::size_t max_rows(const window_sizes& s) {
+  [[nodiscard]] static std::size_t max_rows(const kernels::window_sizes& s) {
     return size / s.window.height;
   }
 
   [[nodiscard]] const T* const* data() const { return rows_.data(); }
 
  private:
-  static constexpr std::size_t size = 8 * max_window_rows;
+  static constexpr std::size_t size = 8 * kernels::max_window_rows;
   std::array<const T*, size> rows_;  // only the elements in use are set
 };
 
@@ -44,9 +45,9 @@ class seen_rows {
 template <class T>
 class depthwise_convolution {
  public:
-  static bool applies(const window_sizes& s) {
+  static bool applies(const kernels::window_sizes& s) {
     return s.groups > 1 && s.group_inputs() == 1 && s.group_outputs() == 1 &&
-           s.window.height <= max_window_rows;
+           s.window.height <= kernels::max_window_rows;
   }
 
   /// Returns whether the gradient of the input is itself a depthwise convolution, with a window of
@@ -60,7 +61,7 @@ class depthwise_convolution {
   }
   /// Returns the sizes of the convolution that computes the gradient of the input. Its window is
   /// reversed.
-  static window_sizes turned_round(window_sizes s) {
+  static kernels::window_sizes turned_round(kernels::window_sizes s) {
     std::swap(s.h, s.oh);
     std::swap(s.w, s.ow);
     window2d& k = s.window;
@@ -101,7 +102,7 @@ class depthwise_convolution {
   void forward(const Loops& loops, const T* x, const row_band& band, const T* w, const T* bias,
                T* y, const clamp_range<T>& range, T* scratch) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
-    const window_sizes& s = c_->sizes();
+    const kernels::window_sizes& s = c_->sizes();
     const window2d& k = s.window;
     const std::size_t top = band.first * k.stride_height - k.pad_top;  // may wrap around
     const std::size_t row_size = c_->image().row_size() / s.c * width;
@@ -129,7 +130,7 @@ class depthwise_convolution {
   /// continue the current chains. With this number, a chain has at most blas_chain products, plus
   /// the products of one part.
   [[nodiscard]] static std::size_t additions_of(const patch_grid& part) {
-    constexpr std::size_t products = blas_chain / chains_in_total;
+    constexpr std::size_t products = detail::blas_chain / detail::chains_in_total;
     return (part.count() + products - 1) / products;
   }
 
@@ -172,7 +173,7 @@ class depthwise_convolution {
   template <class Loops>
   void gather(const Loops& loops, const T* x, std::size_t channels, T* target) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
-    const window_sizes& s = c_->sizes();
+    const kernels::window_sizes& s = c_->sizes();
     if (channels == width) {
       loops.gather_panel(x, s.w, s.c, target);
       return;

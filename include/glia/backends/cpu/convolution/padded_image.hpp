@@ -19,7 +19,7 @@ struct row_band {
 /// The geometry of a convolution whose padding is part of the image.
 class padded_image {
  public:
-  explicit padded_image(const window_sizes& s)
+  explicit padded_image(const kernels::window_sizes& s)
       : s_(&s), width_(s.w + s.window.pad_left + s.window.pad_right) {}
 
   [[nodiscard]] std::size_t row_size() const { return width_ * s_->c; }
@@ -48,7 +48,7 @@ class padded_image {
   }
 
   /// Returns whether the rows of an image can be read in place.
-  [[nodiscard]] bool unpadded() const { return !is_padded(s_->window); }
+  [[nodiscard]] bool unpadded() const { return !kernels::is_padded(s_->window); }
 
   /// Returns the input rows of a band of image x. Without padding, these rows are in x itself; with
   /// padding, they are a copy in `scratch` with zeros around it.
@@ -104,7 +104,7 @@ class padded_image {
   }
 
  private:
-  const window_sizes* s_;
+  const kernels::window_sizes* s_;
   std::size_t width_;
 };
 

@@ -21,7 +21,7 @@ namespace glia::cpu_loops {
 template <class T>
 class patch_convolution {
  public:
-  patch_convolution(const window_sizes& s, const memory_pool& memory)
+  patch_convolution(const kernels::window_sizes& s, const memory_pool& memory)
       : s_(s),
         image_(s_),
         depth_(s.window.height * s.window.width * s.group_inputs()),
@@ -35,7 +35,7 @@ class patch_convolution {
   patch_convolution(const patch_convolution&) = delete;
   patch_convolution& operator=(const patch_convolution&) = delete;
 
-  [[nodiscard]] const window_sizes& sizes() const { return s_; }
+  [[nodiscard]] const kernels::window_sizes& sizes() const { return s_; }
   [[nodiscard]] const padded_image& image() const { return image_; }
   [[nodiscard]] std::size_t depth() const { return depth_; }
   [[nodiscard]] const std::uint32_t* offsets() const { return offsets_.data(); }
@@ -65,11 +65,11 @@ class patch_convolution {
   /// Packs panels for `forward` from w (height, width, C / groups, O) and a bias (O). The bias may
   /// be null.
   template <class Loops>
-  [[nodiscard]] host_tensor<T> pack(const Loops& loops, const T* w, const T* bias,
-                                    const memory_pool& memory) const {
+  [[nodiscard]] detail::host_tensor<T> pack(const Loops& loops, const T* w, const T* bias,
+                                            const memory_pool& memory) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
     const std::size_t panel_count = panels<Loops>(s_.group_outputs());
-    host_tensor<T> packed(memory, {s_.groups * panel_count, 1 + depth_, width});
+    detail::host_tensor<T> packed(memory, {s_.groups * panel_count, 1 + depth_, width});
     for (std::size_t group = 0; group < s_.groups; ++group) {
       const std::size_t first = group * s_.group_outputs();
       pack_panels(loops, w + first, s_.o, bias == nullptr ? nullptr : bias + first, depth_,
@@ -144,17 +144,17 @@ class patch_convolution {
   [[nodiscard]] std::size_t kernel_gradient_scratch(std::size_t rows) const {
     return s_.group_outputs() % Loops::template panel_width<T> == 0
                ? 0
-               : std::min(rows * s_.ow, product_chain) * Loops::template panel_width<T>;
+               : std::min(rows * s_.ow, detail::product_chain) * Loops::template panel_width<T>;
   }
 
   /// Packs panels for `add_input_gradient`: for each group and run, the rows of w become columns.
   template <class Loops>
-  [[nodiscard]] host_tensor<T> pack_transposed(const Loops&, const T* w,
-                                               const memory_pool& memory) const {
+  [[nodiscard]] detail::host_tensor<T> pack_transposed(const Loops&, const T* w,
+                                                       const memory_pool& memory) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
     const std::size_t depth = s_.group_outputs();
     const std::size_t count = s_.groups * runs_.size() * panels<Loops>(run_length());
-    host_tensor<T> packed(memory, {count, 1 + depth, width});
+    detail::host_tensor<T> packed(memory, {count, 1 + depth, width});
     std::fill_n(packed.data(), packed.size(), T{0});
     for (std::size_t panel = 0; panel < count; ++panel) {
       const panel_columns part = columns<Loops>(panel, run_length());
@@ -174,7 +174,7 @@ class patch_convolution {
   /// dx (padded rows of the band).
   template <class Loops>
   void add_input_gradient(const Loops& loops, const T* dy, const row_band& band,
-                          const host_tensor<T>& packed, T* dx) const {
+                          const detail::host_tensor<T>& packed, T* dx) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
     const std::size_t depth = s_.group_outputs();
     for_tiles<Loops>(image_.grid(band), [&](const auto& patches, std::size_t pixel, std::size_t n) {
@@ -267,11 +267,11 @@ class patch_convolution {
     }
   }
 
-  window_sizes s_;
+  kernels::window_sizes s_;
   padded_image image_;
   std::size_t depth_;
-  host_tensor<std::uint32_t> offsets_;
-  host_tensor<std::uint32_t> runs_;
+  detail::host_tensor<std::uint32_t> offsets_;
+  detail::host_tensor<std::uint32_t> runs_;
 };
 
 }  // namespace glia::cpu_loops

@@ -21,13 +21,13 @@ namespace glia::cpu_loops {
 template <class T>
 class pointwise_convolution {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
-  [[nodiscard]] static bool applies(const window_sizes& s) {
+  [[nodiscard]] static bool applies(const kernels::window_sizes& s) {
     return s.window == window2d{.height = 1, .width = 1} && s.groups == 1;
   }
 
-  pointwise_convolution(const workers& team, const window_sizes& s)
+  pointwise_convolution(const workers& team, const kernels::window_sizes& s)
       : team_(&team), pixels_(s.n * s.h * s.w), inputs_(s.c), outputs_(s.o) {}
 
   /// Computes y = last(x w). With w transposed, it computes the gradient of the input from the
@@ -41,12 +41,12 @@ class pointwise_convolution {
     with_isa(team_->level(), [&](auto loops) {
       using dense = dense_product<T, decltype(loops)>;
       const bool by_blas = team_->blas_fits();
-      const host_tensor<T> packed = by_blas || pixels_ <= block
-                                        ? host_tensor<T>{}
-                                        : packed_matrix(loops, *team_, memory, w, inputs, outputs);
+      const detail::host_tensor<T> packed =
+          by_blas || pixels_ <= block ? detail::host_tensor<T>{}
+                                      : packed_matrix(loops, *team_, memory, w, inputs, outputs);
       team_->run((pixels_ + block - 1) / block, [&](std::size_t task, std::size_t) {
         const std::size_t first = task * block;
-        const matmul_sizes sizes{std::min(block, pixels_ - first), outputs, inputs};
+        const kernels::matmul_sizes sizes{std::min(block, pixels_ - first), outputs, inputs};
         const matrix<T> source{x + first * inputs, inputs};
         T* const target = y + first * outputs;
         if (by_blas) {
@@ -64,13 +64,13 @@ class pointwise_convolution {
     const std::size_t scratch_size = with_isa(team_->level(), [&](auto loops) {
       return team_->blas_fits() ? 0 : dense_product<T, decltype(loops)>::room_for(outputs_);
     });
-    const host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
+    const detail::host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
     // Multiplies a range of pixels for a range of inputs.
     const auto multiply = [&](auto loops, std::size_t pixel, std::size_t pixels, std::size_t first,
                               std::size_t inputs, T* sum, bool add, std::size_t thread) {
       const matrix<T> left{x + pixel * inputs_ + first, inputs_, true};
       const matrix<T> right{dy + pixel * outputs_, outputs_};
-      const matmul_sizes sizes{inputs, outputs_, pixels};
+      const kernels::matmul_sizes sizes{inputs, outputs_, pixels};
       T* const target = sum + first * outputs_;
       if (team_->blas_fits()) {
         gemm<T>(sizes.m, sizes.n, sizes.k, left, right, add ? T{1} : T{0}, target, outputs_);
@@ -92,11 +92,11 @@ class pointwise_convolution {
     } else {
       sum_over_lanes(
           *team_, team_->level(), memory, pixels_, inputs_ * outputs_, dw,
-          [](std::size_t pixels) { return (pixels + blas_chain - 1) / blas_chain; },
+          [](std::size_t pixels) { return (pixels + detail::blas_chain - 1) / detail::blas_chain; },
           [&](auto loops, std::size_t pixel, std::size_t pixels, auto& sums, std::size_t thread) {
-            for (std::size_t first = 0; first < pixels; first += blas_chain) {
-              multiply(loops, pixel + first, std::min(blas_chain, pixels - first), 0, inputs_,
-                       sums.data(), true, thread);
+            for (std::size_t first = 0; first < pixels; first += detail::blas_chain) {
+              multiply(loops, pixel + first, std::min(detail::blas_chain, pixels - first), 0,
+                       inputs_, sums.data(), true, thread);
               sums.added(1);
             }
           });

@@ -28,34 +28,37 @@ namespace glia::cpu_loops {
 template <class T>
 class pooled_convolution {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit pooled_convolution(const workers& team) : team_(&team) {}
 
   void compute(const kernels::conv2d_max_pool2d& k, const memory_pool& memory, const tensor& x,
                const tensor& w, const tensor& bias, const tensor& y, const tensor& position) const {
-    const window_sizes s = conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
+    const kernels::window_sizes s =
+        kernels::conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
     forward(x.data(), {.plain = w.data(), .bias = bias.data()}, k.map, y.data(), position.bytes(),
-            s, pool_rule(s.output(), k.how.pool), memory);
+            s, kernels::pool_rule(s.output(), k.how.pool), memory);
   }
   void compute(const kernels::packed_conv2d_max_pool2d& k, const memory_pool& memory,
                const tensor& x, const tensor& w, const tensor& bias, const tensor& packed,
                const tensor& y) const {
-    const window_sizes s = conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
+    const kernels::window_sizes s =
+        kernels::conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
     const bool transformed = k.is_transformed(packed.shape());
     forward(x.data(),
             {.plain = w.data(),
              .bias = bias.data(),
              .panels = transformed ? nullptr : packed.data(),
              .transformed = transformed ? packed.data() : nullptr},
-            k.map, y.data(), nullptr, s, pool_rule(s.output(), k.how.pool), memory);
+            k.map, y.data(), nullptr, s, kernels::pool_rule(s.output(), k.how.pool), memory);
   }
   void compute(const kernels::conv2d_max_pool2d_gradient& k, const memory_pool& memory,
                const tensor& dy, const tensor& x, const tensor& w, const tensor& position,
                const tensor& dx, const tensor& dw, const tensor& dbias) const {
-    const window_sizes s = conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
+    const kernels::window_sizes s =
+        kernels::conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
     gradient({dy.data(), x.data(), w.data(), position.bytes(), dx.data(), dw.data(), dbias.data()},
-             s, pool_rule(s.output(), k.how.pool), memory);
+             s, kernels::pool_rule(s.output(), k.how.pool), memory);
   }
 
  private:
@@ -70,8 +73,8 @@ class pooled_convolution {
 
   /// Computes y and `position`; `position` may be null.
   void forward(const T* x, const given_weights& w, const unary_map& map, T* y,
-               std::uint8_t* position, const window_sizes& s, const window_sizes& pool,
-               const memory_pool& memory) const {
+               std::uint8_t* position, const kernels::window_sizes& s,
+               const kernels::window_sizes& pool, const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
     const clamp_range<T> clamp(map);
     with_isa(team_->level(), [&](auto loops) {
@@ -80,8 +83,8 @@ class pooled_convolution {
                        x, w.bias, clamp, y, position, memory)) {
         return;
       }
-      const host_tensor<T> packed =
-          w.panels == nullptr ? c.pack(loops, w.plain, w.bias, memory) : host_tensor<T>{};
+      const detail::host_tensor<T> packed =
+          w.panels == nullptr ? c.pack(loops, w.plain, w.bias, memory) : detail::host_tensor<T>{};
       const T* const panels = w.panels == nullptr ? packed.data() : w.panels;
       const pooled_rows<T> bands(s, pool, first_level_bytes);
       // Longer sums are faster with six patches per tile than with the four patches of a window.
@@ -89,9 +92,9 @@ class pooled_convolution {
           pool.window.height == 2 && pool.window.width == 2 && c.depth() <= max_direct_depth;
       const std::size_t padded = c.band_size(bands.convolved);
       const std::size_t scratch_size = padded + (in_registers ? 0 : bands.convolved * s.ow * s.o);
-      const host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
+      const detail::host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
       const std::size_t windows = in_registers ? bands.pooled * pool.ow : 0;
-      const host_tensor<pooled_window> windows_of(memory, {team_->threads(), windows});
+      const detail::host_tensor<pooled_window> windows_of(memory, {team_->threads(), windows});
       team_->run(s.n * bands.bands, [&](std::size_t task, std::size_t thread) {
         T* const memory_of_thread = scratch.data() + thread * scratch_size;
         const std::size_t image = task / bands.bands;
@@ -118,8 +121,8 @@ class pooled_convolution {
   }
 
   /// Computes the gradients dw (height, width, C / groups, O), db (O) and dx. dx may be null.
-  void gradient(const pooled_gradient_tensors<T>& tensors, const window_sizes& s,
-                const window_sizes& pool, const memory_pool& memory) const {
+  void gradient(const pooled_gradient_tensors<T>& tensors, const kernels::window_sizes& s,
+                const kernels::window_sizes& pool, const memory_pool& memory) const {
     // pooled_gradient skips products with zeros. It therefore checks images and gradients as they
     // enter the cache. If a value is not finite, everything is computed again without skipping.
     if (!all_finite(*team_, tensors.w, s.weights().size()) ||
@@ -132,7 +135,7 @@ class pooled_convolution {
   [[nodiscard]] bool run_winograd(const Loops& loops, const winograd_pooling<T>& w, const T* x,
                                   const T* bias, const clamp_range<T>& clamp, T* y,
                                   std::uint8_t* position, const memory_pool& memory) const {
-    const host_tensor<T> scratch(memory, {team_->threads(), w.scratch_size()});
+    const detail::host_tensor<T> scratch(memory, {team_->threads(), w.scratch_size()});
     constexpr std::size_t block = winograd_pooling<T>::windows_per_block;
     std::atomic<bool> finite{true};
     team_->run((w.windows() + block - 1) / block, [&](std::size_t task, std::size_t thread) {
@@ -149,8 +152,8 @@ class pooled_convolution {
   template <class Loops>
   static void pool_in_registers(const Loops& loops, const patch_convolution<T>& c, const T* x,
                                 const T* packed, const clamp_range<T>& clamp,
-                                const window_sizes& pool, std::size_t rows, pooled_window* windows,
-                                T* y, std::uint8_t* position) {
+                                const kernels::window_sizes& pool, std::size_t rows,
+                                pooled_window* windows, T* y, std::uint8_t* position) {
     const pooled_window_grid grid = window_grid(c, pool, rows);
     const window_patches patches(c.image().grid(c.image().band(0, 1)), pool.window);
     const std::size_t listed = loops.list_windows(x, grid, windows);
@@ -172,10 +175,10 @@ class pooled_convolution {
 
   /// Computes the same gradients, with the gradient of the pooling spread over the outputs of the
   /// convolution.
-  void gradient_of_both(const pooled_gradient_tensors<T>& tensors, const window_sizes& s,
-                        const window_sizes& pool, const memory_pool& memory) const {
+  void gradient_of_both(const pooled_gradient_tensors<T>& tensors, const kernels::window_sizes& s,
+                        const kernels::window_sizes& pool, const memory_pool& memory) const {
     const std::size_t rows = s.oh * s.ow;
-    const host_tensor<T> spread(memory, s.output());
+    const detail::host_tensor<T> spread(memory, s.output());
     std::fill_n(spread.data(), spread.size(), T{0});
     with_isa(team_->level(), [&](auto loops) {
       for (std::size_t image = 0; image < s.n; ++image) {

@@ -34,7 +34,8 @@ struct pooled_gradient_tensors {
 /// Writes the gradients of the convolution's outputs: dy at the positions of maxima, else 0.
 template <class T, class Loops>
 void spread_band(const Loops& loops, const T* dy, const std::uint8_t* position,
-                 const window_sizes& pool, std::size_t rows, const row_band& band, T* gradient) {
+                 const kernels::window_sizes& pool, std::size_t rows, const row_band& band,
+                 T* gradient) {
   const window2d& k = pool.window;
   if (k.stride_height != k.height || k.stride_width != k.width || pool.ow * k.width != pool.w) {
     std::fill_n(gradient, band.rows * pool.w * pool.c, T{0});
@@ -50,7 +51,8 @@ template <class T>
 class pooled_gradient {
  public:
   pooled_gradient(const workers& team, const pooled_gradient_tensors<T>& tensors,
-                  const window_sizes& s, const window_sizes& pool, const memory_pool& memory)
+                  const kernels::window_sizes& s, const kernels::window_sizes& pool,
+                  const memory_pool& memory)
       : team_(&team),
         memory_(&memory),
         tensors_(tensors),
@@ -72,9 +74,9 @@ class pooled_gradient {
   /// Computes the gradients. Returns false, and no gradients, if a value of x or dy is not finite:
   /// products with zeros are skipped, and these products would not be zero.
   [[nodiscard]] bool run() const {
-    const window_sizes& s = c_.sizes();
+    const kernels::window_sizes& s = c_.sizes();
     const std::size_t size = c_.depth() * s.o;
-    const host_tensor<T> sums(*memory_, {size + s.o});
+    const detail::host_tensor<T> sums(*memory_, {size + s.o});
     std::atomic<bool> finite{true};
     sum_over_lanes(
         *team_, level_, *memory_, s.n, size + s.o, sums.data(),
@@ -140,14 +142,14 @@ class pooled_gradient {
   }
 
   /// Returns the weights for the input gradient, or an empty tensor if there is no input gradient.
-  [[nodiscard]] host_tensor<T> input_weights() const {
+  [[nodiscard]] detail::host_tensor<T> input_weights() const {
     const T* const w = tensors_.dx == nullptr ? nullptr : tensors_.w;
     return with_isa(team_->level(), [&](auto loops) {
       if (w == nullptr || method_ != method::lists) {
-        return w == nullptr ? host_tensor<T>{} : c_.pack_transposed(loops, w, *memory_);
+        return w == nullptr ? detail::host_tensor<T>{} : c_.pack_transposed(loops, w, *memory_);
       }
       const std::size_t outputs = c_.sizes().o;
-      host_tensor<T> weights(*memory_, {outputs, c_.depth()});
+      detail::host_tensor<T> weights(*memory_, {outputs, c_.depth()});
       loops.transpose_matrix(w, outputs, weights.data(), c_.depth(), c_.depth(), outputs);
       return weights;
     });
@@ -157,7 +159,7 @@ class pooled_gradient {
   template <class Loops, class Sums>
   [[nodiscard]] bool add_image(const Loops& loops, std::size_t image, Sums& lane,
                                std::size_t thread) const {
-    const window_sizes& s = c_.sizes();
+    const kernels::window_sizes& s = c_.sizes();
     const std::size_t inputs = s.h * s.w * s.c;
     const std::size_t outputs = pool_.oh * pool_.ow * s.o;
     const T* const x = tensors_.x + image * inputs;
@@ -251,15 +253,15 @@ class pooled_gradient {
   /// Calls body(first, count) for parts of 0 ... n - 1 that have at most product_chain elements.
   template <class Body>
   static void for_chains(std::size_t n, const Body& body) {
-    for (std::size_t first = 0; first < n; first += product_chain) {
-      body(first, std::min(product_chain, n - first));
+    for (std::size_t first = 0; first < n; first += detail::product_chain) {
+      body(first, std::min(detail::product_chain, n - first));
     }
   }
 
   const workers* team_;
   const memory_pool* memory_;
   pooled_gradient_tensors<T> tensors_;
-  window_sizes pool_;
+  kernels::window_sizes pool_;
   patch_convolution<T> c_;
   sparse_convolution<T> sparse_;
   method method_;
@@ -268,11 +270,11 @@ class pooled_gradient {
   std::size_t padded_;        // elements of the padded input rows of a band
   std::size_t spread_;        // elements of a spread gradient
   std::size_t scratch_size_;  // elements for each thread
-  host_tensor<T> scratch_;
+  detail::host_tensor<T> scratch_;
   typename sparse_convolution<T>::scratch lists_;
   std::size_t windows_size_;  // windows for each thread
-  host_tensor<pooled_window> windows_;
-  host_tensor<T> weights_;
+  detail::host_tensor<pooled_window> windows_;
+  detail::host_tensor<T> weights_;
 };
 
 }  // namespace glia::cpu_loops

@@ -22,7 +22,7 @@ inline constexpr std::size_t second_level_bytes = 128 << 10;
 /// The bands of pooled rows of an image, and the convolution rows of a band.
 template <class T>
 struct pooled_rows {
-  pooled_rows(const window_sizes& s, const window_sizes& pool, std::size_t bytes)
+  pooled_rows(const kernels::window_sizes& s, const kernels::window_sizes& pool, std::size_t bytes)
       : window(pool.window),
         pooled(std::clamp<std::size_t>(bytes / (window.stride_height * s.ow * s.o * sizeof(T)), 1,
                                        pool.oh)),
@@ -45,7 +45,7 @@ struct pooled_rows {
 
 /// Calls visit(offset in the band's convolution, offset in its pooled rows, window).
 template <class Visit>
-void for_windows(const window_sizes& pool, std::size_t rows, const Visit& visit) {
+void for_windows(const kernels::window_sizes& pool, std::size_t rows, const Visit& visit) {
   const window2d& k = pool.window;
   const pool_window window{k.height, k.width, pool.w * pool.c, pool.c, 0, k.width};
   for (std::size_t row = 0; row < rows; ++row) {
@@ -71,7 +71,7 @@ struct window_patches {
 /// Returns the grid of the windows of `rows` pooled rows.
 template <class T>
 [[nodiscard]] pooled_window_grid window_grid(const patch_convolution<T>& c,
-                                             const window_sizes& pool, std::size_t rows) {
+                                             const kernels::window_sizes& pool, std::size_t rows) {
   const window2d& k = c.sizes().window;
   const std::size_t row_size = c.image().row_size();
   const std::size_t seen_columns =

@@ -29,8 +29,8 @@ struct inside_steps {
 
 /// Returns the window of output (oy, ox). `offset` receives the offset of its first pixel in the
 /// image.
-[[nodiscard]] inline pool_window window_at(const window_sizes& s, std::size_t oy, std::size_t ox,
-                                           std::size_t& offset) {
+[[nodiscard]] inline pool_window window_at(const kernels::window_sizes& s, std::size_t oy,
+                                           std::size_t ox, std::size_t& offset) {
   const window2d& k = s.window;
   const inside_steps y(oy, k.stride_height, k.dilation_height, k.pad_top, k.height, s.h);
   const inside_steps x(ox, k.stride_width, k.dilation_width, k.pad_left, k.width, s.w);
@@ -48,13 +48,13 @@ struct inside_steps {
 template <class T>
 class pooling {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit pooling(const workers& team) : team_(&team) {}
 
   void compute(const kernels::max_pool2d& k, const memory_pool&, const tensor& x, const tensor& y,
                const tensor& position) const {
-    const window_sizes s = pool_rule(x.shape(), k.window);
+    const kernels::window_sizes s = kernels::pool_rule(x.shape(), k.window);
     for_each_window(s, [&](auto loops, std::size_t at_x, std::size_t at_y, const pool_window& w) {
       loops.template max_of_window<false>(x.data() + at_x, w, s.c, y.data() + at_y,
                                           position.integers() + at_y, clamp_range<T>());
@@ -63,7 +63,7 @@ class pooling {
 
   void compute(const kernels::max_pool2d_gradient& k, const memory_pool&, const tensor& dy,
                const tensor& position, const tensor& dx) const {
-    const window_sizes s = k.sizes(dy.shape());
+    const kernels::window_sizes s = k.sizes(dy.shape());
     clear(dx);
     for_each_window(s, [&](auto loops, std::size_t at_x, std::size_t at_y, const pool_window& w) {
       loops.template spread_max<true>(dy.data() + at_y, position.integers() + at_y, w, s.c,
@@ -73,7 +73,7 @@ class pooling {
 
   void compute(const kernels::avg_pool2d& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
-    const window_sizes s = pool_rule(x.shape(), k.window);
+    const kernels::window_sizes s = kernels::pool_rule(x.shape(), k.window);
     for_each_window(s, [&](auto loops, std::size_t at_x, std::size_t at_y, const pool_window& w) {
       loops.scaled_sum_of_window(x.data() + at_x, w, s.c, mean_scale(w), y.data() + at_y);
     });
@@ -81,7 +81,7 @@ class pooling {
 
   void compute(const kernels::avg_pool2d_gradient& k, const memory_pool&, const tensor& dy,
                const tensor& dx) const {
-    const window_sizes s = k.sizes(dy.shape());
+    const kernels::window_sizes s = k.sizes(dy.shape());
     clear(dx);
     for_each_window(s, [&](auto loops, std::size_t at_x, std::size_t at_y, const pool_window& w) {
       loops.spread_scaled(dy.data() + at_y, w, s.c, mean_scale(w), dx.data() + at_x);
@@ -97,7 +97,7 @@ class pooling {
   /// thread visits all windows of an image in order, so overlapping windows may add to the same
   /// input.
   template <class Visit>
-  void for_each_window(const window_sizes& s, const Visit& visit) const {
+  void for_each_window(const kernels::window_sizes& s, const Visit& visit) const {
     team_->for_rows(s.n, s.oh * s.ow * s.c * s.window.height * s.window.width,
                     [&](auto loops, std::size_t image, std::size_t images) {
                       for (; images > 0; ++image, --images) {

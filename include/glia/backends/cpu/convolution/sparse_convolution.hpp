@@ -53,7 +53,8 @@ class sparse_convolution {
   /// Memory for the lists of `rows` output rows for each thread.
   class scratch {
    public:
-    scratch(const window_sizes& s, std::size_t rows, std::size_t threads, const memory_pool& memory)
+    scratch(const kernels::window_sizes& s, std::size_t rows, std::size_t threads,
+            const memory_pool& memory)
         : outputs_(s.o),
           positions_(rows * s.ow),
           entries_(memory, {threads, 2 * s.o * positions_}),
@@ -68,8 +69,8 @@ class sparse_convolution {
    private:
     std::size_t outputs_;
     std::size_t positions_;
-    host_tensor<nonzero<T>> entries_;
-    host_tensor<std::uint32_t> counts_;
+    detail::host_tensor<nonzero<T>> entries_;
+    detail::host_tensor<std::uint32_t> counts_;
   };
 
   /// Lists the nonzeros of dy (rows, OW, O).
@@ -92,7 +93,7 @@ class sparse_convolution {
   /// holds, for each element, the position of the maximum in its window.
   template <class Loops>
   void list_pooled(const Loops& loops, const T* dy, const std::uint8_t* winner,
-                   const window_sizes& pool, std::size_t rows,
+                   const kernels::window_sizes& pool, std::size_t rows,
                    const gradient_lists<T>& lists) const {
     const std::size_t outputs = c_->sizes().o;
     const patch_grid grid = c_->image().grid(c_->image().band(0, 1));

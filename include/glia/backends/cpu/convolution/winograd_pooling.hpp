@@ -23,7 +23,7 @@ class winograd_pooling {
  public:
   /// Returns whether the channels fill whole registers and are enough to outweigh the transforms.
   template <class Loops>
-  [[nodiscard]] static bool applies(const window_sizes& s, const window2d& pool) {
+  [[nodiscard]] static bool applies(const kernels::window_sizes& s, const window2d& pool) {
     constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
     return s.groups == 1 && kernels::pack_transformed::fits(s.window, pool) &&
            s.c % per_register == 0 && s.o % per_register == 0 && s.c >= 16 && s.o >= 16;
@@ -31,8 +31,8 @@ class winograd_pooling {
 
   /// `packed` is the result of `pack_transformed` for w, or null.
   template <class Loops>
-  winograd_pooling(const Loops& loops, const T* w, const T* packed, const window_sizes& s,
-                   const window_sizes& pool, const memory_pool& memory)
+  winograd_pooling(const Loops& loops, const T* w, const T* packed, const kernels::window_sizes& s,
+                   const kernels::window_sizes& pool, const memory_pool& memory)
       : s_(s),
         pool_(pool),
         panels_((s.o + Loops::template panel_width<T> - 1) / Loops::template panel_width<T>),
@@ -41,7 +41,7 @@ class winograd_pooling {
         packed_(packed) {
     std::fill_n(zeros_.data(), s.c, T{0});
     if (packed == nullptr) {
-      made_ = host_tensor<T>(memory, {products, panels_, 1 + s.c, panel_width_});
+      made_ = detail::host_tensor<T>(memory, {products, panels_, 1 + s.c, panel_width_});
       pack_transformed(loops, w, s.c, s.o, made_.data());
       packed_ = made_.data();
     }
@@ -115,13 +115,13 @@ class winograd_pooling {
     }
   }
 
-  window_sizes s_;
-  window_sizes pool_;
+  kernels::window_sizes s_;
+  kernels::window_sizes pool_;
   std::size_t panels_;  // panels of outputs; the last may be padded
   std::size_t panel_width_;
-  host_tensor<T> zeros_;
+  detail::host_tensor<T> zeros_;
   const T* packed_;
-  host_tensor<T> made_;  // packed weights, if the caller passes unpacked weights
+  detail::host_tensor<T> made_;  // packed weights, if the caller passes unpacked weights
 };
 
 }  // namespace glia::cpu_loops

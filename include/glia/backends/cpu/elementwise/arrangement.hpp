@@ -17,7 +17,7 @@ namespace glia::cpu_loops {
 template <class T>
 class arrangement {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit arrangement(const workers& team) : team_(&team) {}
 
@@ -116,7 +116,7 @@ class arrangement {
     if (size == 0) {
       return;
     }
-    merged_loops<2> axes;  // steps in x and y, innermost axis of y first
+    detail::merged_loops<2> axes;  // steps in x and y, innermost axis of y first
     std::size_t y_step = 1;
     for (std::size_t i = s.rank(); i-- > 0; y_step *= s[k.order[i]]) {
       axes.enclose(s[k.order[i]], {shape(s.begin() + k.order[i] + 1, s.end()).size(), y_step});

@@ -12,7 +12,7 @@ namespace glia::cpu_loops {
 template <class T>
 class classification {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit classification(const workers& team) : team_(&team) {}
 

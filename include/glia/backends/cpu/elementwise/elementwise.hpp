@@ -23,7 +23,7 @@ namespace glia::cpu_loops {
 template <class T>
 class elementwise {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit elementwise(const workers& team) : team_(&team) {}
 
@@ -45,7 +45,7 @@ class elementwise {
 
   void compute(const kernels::binary& k, const memory_pool&, const tensor& left,
                const tensor& right, const tensor& result) const {
-    const broadcast_plan plan(result.shape(), left.shape(), right.shape());
+    const detail::broadcast_plan plan(result.shape(), left.shape(), right.shape());
     for_stretches(plan, [&](auto loops, const auto& offsets, std::size_t target,
                             std::size_t count) {
       loops.binary(k.function, left.data() + offsets[0], plan.inner_step(0),
@@ -55,7 +55,7 @@ class elementwise {
 
   void compute(const kernels::select&, const memory_pool&, const tensor& condition, const tensor& a,
                const tensor& b, const tensor& result) const {
-    const broadcast_plan plan(result.shape(), condition.shape(), a.shape(), b.shape());
+    const detail::broadcast_plan plan(result.shape(), condition.shape(), a.shape(), b.shape());
     for_stretches(plan,
                   [&](auto loops, const auto& offsets, std::size_t target, std::size_t count) {
                     loops.select(condition.data() + offsets[0], plan.inner_step(0),
@@ -66,7 +66,7 @@ class elementwise {
 
   void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
-    const broadcast_plan plan(k.to, x.shape());
+    const detail::broadcast_plan plan(k.to, x.shape());
     for_stretches(plan, [&](auto, const auto& offsets, std::size_t target, std::size_t count) {
       if (plan.inner_step(0) == 0) {
         std::fill_n(y.data() + target, count, x.data()[offsets[0]]);
@@ -78,7 +78,7 @@ class elementwise {
 
   void compute(const kernels::sum_to& k, const memory_pool&, const tensor& terms,
                const tensor& y) const {
-    const reduction_plan plan(terms.shape(), k.to);
+    const detail::reduction_plan plan(terms.shape(), k.to);
     with_isa(team_->level(), [&](auto loops) {
       plan.for_results(
           [&](std::size_t term, std::size_t step, std::size_t target, std::size_t count) {
@@ -138,9 +138,9 @@ class elementwise {
  private:
   /// Computes `count` neighboring results. Their terms are the columns of a matrix.
   template <class Loops>
-  static void sum_columns(const Loops& loops, const reduction_plan& plan, const T* terms, T* y,
-                          std::size_t count) {
-    if (plan.one_run() && plan.run_length() <= sum_chain) {
+  static void sum_columns(const Loops& loops, const detail::reduction_plan& plan, const T* terms,
+                          T* y, std::size_t count) {
+    if (plan.one_run() && plan.run_length() <= detail::sum_chain) {
       std::fill_n(y, count, T{0});
       loops.add_rows(terms, plan.run_step(), plan.run_length(), y, count);
       return;
@@ -156,7 +156,7 @@ class elementwise {
   }
   /// Computes one result whose terms are in contiguous runs.
   template <class Loops>
-  static T sum_of_runs(const Loops& loops, const reduction_plan& plan, const T* terms) {
+  static T sum_of_runs(const Loops& loops, const detail::reduction_plan& plan, const T* terms) {
     if (plan.one_run()) {
       return loops.sum(terms, plan.run_length());
     }
@@ -165,10 +165,10 @@ class elementwise {
     T total = 0;
     std::size_t runs = 0;
     const std::size_t most_runs =
-        plan.run_length() < few_terms ? sum_chain / few_terms : chains_in_total;
+        plan.run_length() < few_terms ? detail::sum_chain / few_terms : detail::chains_in_total;
     plan.for_terms([&](std::size_t start, std::size_t, std::size_t length) {
       if (++runs > most_runs) {
-        compensated_sum<T>::add(sum, total, lost);
+        detail::compensated_sum<T>::add(sum, total, lost);
         sum = 0;
         runs = 1;
       }
@@ -180,8 +180,8 @@ class elementwise {
         sum += loops.sum(terms + start, length);
       }
     });
-    compensated_sum<T>::add(sum, total, lost);
-    return compensated_sum<T>::value(total, lost);
+    detail::compensated_sum<T>::add(sum, total, lost);
+    return detail::compensated_sum<T>::value(total, lost);
   }
 
   // For fewer terms, adding them one by one is faster.
@@ -195,7 +195,7 @@ class elementwise {
   /// Calls body(loops, offsets, target, count) for runs of a plan. A run begins at offsets[i] in
   /// operand i and at `target` in the result.
   template <std::size_t Operands, class Body>
-  void for_stretches(const broadcast_plan<Operands>& plan, const Body& body) const {
+  void for_stretches(const detail::broadcast_plan<Operands>& plan, const Body& body) const {
     team_->for_stretches(plan.rows(), plan.inner(),
                          [&](auto loops, std::size_t row, std::size_t first, std::size_t count) {
                            auto offsets = plan.row_offsets(row);

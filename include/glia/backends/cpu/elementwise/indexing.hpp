@@ -17,7 +17,7 @@ namespace glia::cpu_loops {
 template <class T>
 class indexing {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit indexing(const workers& team) : team_(&team) {}
 
@@ -44,11 +44,11 @@ class indexing {
                       [&](auto, std::size_t first, std::size_t some) {
                         std::fill_n(table.data() + first, some, T{0});
                       });
-    const std::size_t most_long = indices.size() / sum_chain;
+    const std::size_t most_long = indices.size() / detail::sum_chain;
     if (most_long == 0) {
       team_->for_blocks(
           columns, block_columns, [&](auto loops, std::size_t column, std::size_t some) {
-            for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t index) {
+            detail::for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t index) {
               loops.add(rows.data() + row * columns + column,
                         table.data() + index * columns + column, some);
             });
@@ -57,11 +57,11 @@ class indexing {
     }
     // Each row of the table is the accumulator of a chain. If many rows are added to one row of the
     // table, its chains are added to a total. The rounding error of the total is stored beside it.
-    const host_tensor<T> totals(memory, {most_long, 2, columns});
+    const detail::host_tensor<T> totals(memory, {most_long, 2, columns});
     // For each block of columns and each row of the table: the number of terms in its chain, and
     // the index of its total, counted from 1.
     const std::size_t blocks = (columns + block_columns - 1) / block_columns;
-    const host_tensor<T> counts(memory, {blocks, 2, k.count}, element::index);
+    const detail::host_tensor<T> counts(memory, {blocks, 2, k.count}, element::index);
     team_->for_blocks(
         columns, block_columns, [&](auto loops, std::size_t column, std::size_t some) {
           std::int32_t* const added = counts.integers() + column / block_columns * 2 * k.count;
@@ -80,10 +80,10 @@ class indexing {
             loops.add_compensated(chain, total, total + columns, some);
             return total;
           };
-          for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t index) {
+          detail::for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t index) {
             T* const chain = table.data() + index * columns + column;
             loops.add(rows.data() + row * columns + column, chain, some);
-            if (++added[index] == static_cast<std::int32_t>(sum_chain)) {
+            if (++added[index] == static_cast<std::int32_t>(detail::sum_chain)) {
               end_chain(index, chain);
               added[index] = 0;
               std::fill_n(chain, some, T{0});

@@ -13,7 +13,7 @@ namespace glia::cpu_loops {
 template <class T>
 class updates {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit updates(const workers& team) : team_(&team) {}
 

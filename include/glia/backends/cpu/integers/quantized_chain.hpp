@@ -21,7 +21,7 @@ namespace glia::cpu_loops {
 template <class T>
 class quantization {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit quantization(const workers& team) : team_(&team) {}
 
@@ -40,7 +40,7 @@ class quantization {
   void compute(const kernels::quantized_chain& k, const memory_pool& memory, const tensor& x,
                const tensor& scale, const tensor& pooled_scale, const Others&... others) const {
     const std::array<const tensor*, sizeof...(Others)> tensors{&others...};
-    std::array<const std::uint8_t*, max_chain> packed{};
+    std::array<const std::uint8_t*, kernels::max_chain> packed{};
     for (std::size_t i = 0; i < k.count; ++i) {
       packed[i] = tensors[i]->bytes();
     }
@@ -54,8 +54,8 @@ class quantization {
     if constexpr (std::same_as<T, float>) {
       run(request, x.data(), y.data(), memory);
     } else {  // bytes have no more digits than floats
-      const host_tensor<float> source(memory, x.shape());
-      const host_tensor<float> target(memory, y.shape());
+      const detail::host_tensor<float> source(memory, x.shape());
+      const detail::host_tensor<float> target(memory, y.shape());
       std::transform(x.data(), x.data() + x.size(), source.data(),
                      [](T number) { return static_cast<float>(number); });
       run(request, source.data(), target.data(), memory);

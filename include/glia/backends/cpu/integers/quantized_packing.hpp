@@ -55,10 +55,10 @@ class quantized_panels {
  public:
   static constexpr std::size_t width = Loops::panel_width;
 
-  quantized_panels(const quantized_link& link, bool first, bool to_bytes)
+  quantized_panels(const kernels::quantized_link& link, bool first, bool to_bytes)
       : link_(&link),
         layout_(link, first),
-        run_length_(quantized_weights::run_length(link, first)),
+        run_length_(kernels::quantized_weights::run_length(link, first)),
         packs_(to_bytes || link.depthwise()) {}
 
   [[nodiscard]] std::size_t count() const { return (layout_.outputs + width - 1) / width; }
@@ -118,7 +118,7 @@ class quantized_panels {
   }
   template <class Byte>
   [[nodiscard]] Byte* panel_at(Byte* packed, std::size_t panel) const {
-    return packed + quantized_weights::bounds + panel * width * layout_.bytes_each();
+    return packed + kernels::quantized_weights::bounds + panel * width * layout_.bytes_each();
   }
   [[nodiscard]] bool narrow(std::size_t panel) const {
     return packs_ && Loops::are_few(outputs(panel));
@@ -183,8 +183,8 @@ class quantized_panels {
     std::memcpy(packed, &bounds, sizeof bounds);
   }
 
-  const quantized_link* link_;
-  quantized_weights layout_;
+  const kernels::quantized_link* link_;
+  kernels::quantized_weights layout_;
   std::size_t run_length_;
   bool packs_;  // packs sums into bytes in groups of four
 };

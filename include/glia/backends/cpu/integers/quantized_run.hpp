@@ -39,7 +39,7 @@ class quantized_run {
                            !layout_.last(i) || kind(i) == stage_kind::pooled_product);
       }
       if (stages_.multiplies(i)) {
-        offsets_[i] = host_tensor<std::uint32_t>(memory, {panels_[i]->steps()});
+        offsets_[i] = detail::host_tensor<std::uint32_t>(memory, {panels_[i]->steps()});
         list_offsets(i);
       }
     }
@@ -53,7 +53,7 @@ class quantized_run {
                                   ? layout_.behind(0).columns * width
                                   : image_.band(0, first_rows).input_rows * image_.row_size();
     scratch_size_ = (layout_.end() + image + 2 * slack) / slack * slack;
-    scratch_ = host_tensor<float>(memory, {threads * scratch_size_}, element::byte);
+    scratch_ = detail::host_tensor<float>(memory, {threads * scratch_size_}, element::byte);
   }
   quantized_run(const quantized_run&) = delete;
   quantized_run& operator=(const quantized_run&) = delete;
@@ -113,7 +113,7 @@ class quantized_run {
   [[nodiscard]] std::size_t last() const { return stages_.count() - 1; }
   [[nodiscard]] stage_kind kind(std::size_t stage) const { return stages_.kind(stage); }
   [[nodiscard]] bool begins_in_panels() const { return kind(0) == stage_kind::input; }
-  [[nodiscard]] const quantized_link& link(std::size_t stage) const {
+  [[nodiscard]] const kernels::quantized_link& link(std::size_t stage) const {
     return kernel_->links[stages_.link(stage)];
   }
   [[nodiscard]] integer_products products(std::size_t stage, std::size_t panel) const {
@@ -125,8 +125,8 @@ class quantized_run {
     const window2d& k = link(stage).product.window;
     const std::size_t c = layout_.size(stage).c;
     if (stage == 0) {
-      list_image_offsets(k, c, quantized_weights::run_length(link(0), true), image_.row_size(),
-                         offsets_[0].data());
+      list_image_offsets(k, c, kernels::quantized_weights::run_length(link(0), true),
+                         image_.row_size(), offsets_[0].data());
     } else {
       list_panel_offsets(k, c, width, layout_.behind(stage - 1).columns * width,
                          layout_.panel_step(stage - 1), offsets_[stage].data());
@@ -156,7 +156,7 @@ class quantized_run {
   }
 
   void bring_into_panels(const state& s, std::size_t first, std::size_t end) const {
-    const window_sizes& size = layout_.size(0);
+    const kernels::window_sizes& size = layout_.size(0);
     for (std::size_t row = first; row < end; ++row) {
       for (std::size_t panel = 0; panel < layout_.behind(0).panels; ++panel) {
         const std::size_t channels = std::min(width, size.c - panel * width);
@@ -173,11 +173,11 @@ class quantized_run {
 
   /// Runs a stage that processes each channel separately.
   void make_channels(const state& s, std::size_t stage, std::size_t first, std::size_t end) const {
-    const window_sizes& size = layout_.size(stage);
+    const kernels::window_sizes& size = layout_.size(stage);
     const window2d& k = size.window;
     const std::uint8_t* const outside =
         s.scratch + (kind(stage - 1) == stage_kind::input ? layout_.end() : layout_.zeros());
-    std::array<const std::uint8_t*, max_window_rows> seen;
+    std::array<const std::uint8_t*, kernels::max_window_rows> seen;
     for (std::size_t row = first; row < end; ++row) {
       for (std::size_t panel = 0; panel < layout_.behind(stage - 1).panels; ++panel) {
         for (std::size_t tap = 0; tap < k.height; ++tap) {
@@ -227,7 +227,7 @@ class quantized_run {
     }
     constexpr std::size_t at_a_time = 16;
     std::array<std::uint8_t, at_a_time * width> some;
-    std::array<const std::uint8_t*, max_window_rows> rows;
+    std::array<const std::uint8_t*, kernels::max_window_rows> rows;
     std::copy_n(window.rows, window.height, rows.begin());
     window.rows = rows.data();
     for (std::size_t left = window.columns; left > 0; left -= window.columns) {
@@ -244,7 +244,7 @@ class quantized_run {
   }
 
   void make_products(const state& s, std::size_t stage, std::size_t first, std::size_t end) const {
-    const window_sizes& size = layout_.size(stage);
+    const kernels::window_sizes& size = layout_.size(stage);
     const std::uint8_t* const image = stage == 0 ? read_image(s, first, end) : nullptr;
     const bool single = stages_.count() == 1;
     const std::size_t first_panel = single ? s.first_panel : 0;
@@ -337,7 +337,7 @@ class quantized_run {
   [[nodiscard]] row_of_pixels pixels_of(const state& s, std::size_t stage,
                                         const std::uint8_t* image, std::size_t first,
                                         std::size_t row, std::size_t first_panel) const {
-    const window_sizes& size = layout_.size(stage);
+    const kernels::window_sizes& size = layout_.size(stage);
     const window2d& k = size.window;
     const window2d& product = link(stage).product.window;
     row_of_pixels pixels{nullptr, 0, 0, 0, s.y, 0, s.scratch, 0};
@@ -367,9 +367,9 @@ class quantized_run {
   /// Returns the padded image rows, as bytes, that the given output rows of the first stage read.
   [[nodiscard]] const std::uint8_t* read_image(const state& s, std::size_t first,
                                                std::size_t end) const {
-    const window_sizes& size = layout_.size(0);
+    const kernels::window_sizes& size = layout_.size(0);
     const window2d& k = size.window;
-    const byte_range& range = link(0).input;
+    const kernels::byte_range& range = link(0).input;
     const auto zero = static_cast<std::uint8_t>(range.zero);
     const row_band band = image_.band(first, end - first);
     const std::size_t left = k.pad_left * size.c;
@@ -397,11 +397,11 @@ class quantized_run {
   chain_layout layout_;
   padded_image image_;
   std::size_t band_ = 1;
-  std::array<const std::uint8_t*, max_chain> packed_{};
+  std::array<const std::uint8_t*, kernels::max_chain> packed_{};
   std::array<std::optional<quantized_panels<Loops>>, chain_layout::max_stages> panels_;
-  std::array<host_tensor<std::uint32_t>, chain_layout::max_stages> offsets_;
+  std::array<detail::host_tensor<std::uint32_t>, chain_layout::max_stages> offsets_;
   std::size_t scratch_size_ = 0;  // bytes for each thread
-  host_tensor<float> scratch_;
+  detail::host_tensor<float> scratch_;
 };
 
 }  // namespace glia::cpu_loops

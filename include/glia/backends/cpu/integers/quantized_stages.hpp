@@ -19,7 +19,7 @@ class quantized_stages {
 
   /// `products` has the sizes of the links' products.
   quantized_stages(const kernels::quantized_chain& k, const shape& x,
-                   const std::array<window_sizes, max_chain>& products) {
+                   const std::array<kernels::window_sizes, kernels::max_chain>& products) {
     if (k.links[0].depthwise()) {
       add(stage_kind::input, 0, {x[0], x[1], x[2], x[3], x[1], x[2], x[3], 1, {}});
     }
@@ -30,7 +30,7 @@ class quantized_stages {
       }
       add(k.links[i].depthwise() ? stage_kind::depthwise : stage_kind::product, i, products[i]);
       if (k.links[i].pools()) {
-        window_sizes pool = pool_rule(products[i].output(), k.links[i].pool);
+        kernels::window_sizes pool = kernels::pool_rule(products[i].output(), k.links[i].pool);
         pool.groups = pool.c;  // each channel separately
         add(stage_kind::pool, i, pool);
       }
@@ -45,18 +45,21 @@ class quantized_stages {
   [[nodiscard]] std::size_t link(std::size_t stage) const { return links_[stage]; }
   /// Returns the sizes of each stage. The window of a pooled product covers all inputs of one
   /// pooled output.
-  [[nodiscard]] std::span<const window_sizes> sizes() const { return {sizes_.data(), count_}; }
+  [[nodiscard]] std::span<const kernels::window_sizes> sizes() const {
+    return {sizes_.data(), count_};
+  }
 
  private:
   /// Returns whether a product is pooled before its results become bytes. The pooling windows must
   /// be separate groups of four outputs. A later 1 x 1 product, whose input is in panels, is
   /// excluded: a pooled product reads 2 x 2 pixels and cannot use a ring buffer of a few rows.
-  [[nodiscard]] static bool pools_at_once(const quantized_link& link, bool first) {
+  [[nodiscard]] static bool pools_at_once(const kernels::quantized_link& link, bool first) {
     return !link.depthwise() && link.pool == window2d{2, 2, 2, 2} &&
            (first || !(link.product.window == window2d{}));
   }
-  [[nodiscard]] static window_sizes with_pooling(window_sizes s, const window2d& pool) {
-    const window_sizes pooled = pool_rule(s.output(), pool);
+  [[nodiscard]] static kernels::window_sizes with_pooling(kernels::window_sizes s,
+                                                          const window2d& pool) {
+    const kernels::window_sizes pooled = kernels::pool_rule(s.output(), pool);
     window2d& k = s.window;
     k.height = (k.height - 1) * k.dilation_height + 1 + (pool.height - 1) * k.stride_height;
     k.width = (k.width - 1) * k.dilation_width + 1 + (pool.width - 1) * k.stride_width;
@@ -68,7 +71,7 @@ class quantized_stages {
     return s;
   }
 
-  void add(stage_kind kind, std::size_t link, const window_sizes& s) {
+  void add(stage_kind kind, std::size_t link, const kernels::window_sizes& s) {
     kinds_[count_] = kind;
     links_[count_] = link;
     sizes_[count_++] = s;
@@ -77,7 +80,7 @@ class quantized_stages {
   std::size_t count_ = 0;
   std::array<stage_kind, chain_layout::max_stages> kinds_{};
   std::array<std::size_t, chain_layout::max_stages> links_{};
-  std::array<window_sizes, chain_layout::max_stages> sizes_{};
+  std::array<kernels::window_sizes, chain_layout::max_stages> sizes_{};
 };
 
 }  // namespace glia::cpu_loops

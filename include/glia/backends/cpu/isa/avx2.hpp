@@ -87,7 +87,7 @@ struct integer_registers {
     _mm256_store_ps(numbers, y);
     std::memcpy(target + first, numbers, count * sizeof(float));
   }
-  static void quantize(const float* x, const byte_range& range, float per_scale,
+  static void quantize(const float* x, const kernels::byte_range& range, float per_scale,
                        std::uint8_t* target) {
     const __m256 low = _mm256_set1_ps(static_cast<float>(range.least - range.zero));
     const __m256 high = _mm256_set1_ps(static_cast<float>(range.most - range.zero));

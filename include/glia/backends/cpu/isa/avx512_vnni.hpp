@@ -93,7 +93,7 @@ struct integer_registers {
         _mm512_set1_ps(panel.high));
     _mm512_mask_storeu_ps(target + first, static_cast<__mmask16>((1U << count) - 1), y);
   }
-  static void quantize(const float* x, const byte_range& range, float per_scale,
+  static void quantize(const float* x, const kernels::byte_range& range, float per_scale,
                        std::uint8_t* target) {
     const __m512 low = _mm512_set1_ps(static_cast<float>(range.least - range.zero));
     const __m512 high = _mm512_set1_ps(static_cast<float>(range.most - range.zero));

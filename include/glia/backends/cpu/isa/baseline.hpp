@@ -90,7 +90,7 @@ struct integer_registers {
       target[first + e] = std::clamp(y, panel.low, panel.high);
     }
   }
-  static void quantize(const float* x, const byte_range& range, float per_scale,
+  static void quantize(const float* x, const kernels::byte_range& range, float per_scale,
                        std::uint8_t* target) {
     for (std::size_t i = 0; i < size; ++i) {
       target[i] = quantized(x[i], range, per_scale);

@@ -25,7 +25,7 @@ static void multiply_patches(const patch_products<T>& products, const T* const* 
   // row of 14.
   constexpr bool nearly_full = Patches + 2 > tile_patches;
   if constexpr (Patches == tile_patches) {
-    if (products.depth > blas_chain) {
+    if (products.depth > detail::blas_chain) {
       return multiply_deep_patches(products, patch, patches, out, ending);
     }
   }
@@ -63,17 +63,19 @@ template <class T, class Ending>
 [[gnu::noinline]] static void multiply_deep_patches(const patch_products<T>& products,
                                                     const T* const* patch, std::size_t patches,
                                                     T* const* out, const Ending& ending) {
-  const std::size_t runs = products.run_length < blas_chain ? blas_chain / products.run_length : 1;
+  const std::size_t runs =
+      products.run_length < detail::blas_chain ? detail::blas_chain / products.run_length : 1;
   patch_products<T> part = products;
   part.panel_depth = products.depth;
   std::uint32_t begin = 0;
   for (std::size_t first = 0; first < products.depth; first += part.depth) {
     const std::size_t run = first / products.run_length;
     const std::size_t within = first - run * products.run_length;
-    const std::size_t rest = products.run_length < blas_chain ? runs * products.run_length
-                                                              : products.run_length - within;
+    const std::size_t rest = products.run_length < detail::blas_chain
+                                 ? runs * products.run_length
+                                 : products.run_length - within;
     part.depth = products.depth - first < rest ? products.depth - first : rest;
-    part.depth = part.depth < blas_chain ? part.depth : blas_chain;
+    part.depth = part.depth < detail::blas_chain ? part.depth : detail::blas_chain;
     part.panels = products.panels + first * panel_width<T>;
     part.run = products.run + run;
     if (within > 0) {

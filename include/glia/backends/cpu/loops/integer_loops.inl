@@ -80,8 +80,8 @@ struct integer_loops {
   }
 
   /// Converts x to bytes: min(max(round(x / scale) + zero, least), most). NaN becomes least.
-  void quantize(const float* x, std::size_t count, const byte_range& range, float per_scale,
-                std::uint8_t* target) const {
+  void quantize(const float* x, std::size_t count, const kernels::byte_range& range,
+                float per_scale, std::uint8_t* target) const {
     std::size_t i = 0;
     for (; i + wide::size <= count; i += wide::size) {
       wide::quantize(x + i, range, per_scale, target + i);

@@ -42,7 +42,8 @@ struct integer_window {
 };
 
 /// Returns a number as a byte. The result is the same for every instruction set.
-[[nodiscard]] inline std::uint8_t quantized(float x, const byte_range& range, float per_scale) {
+[[nodiscard]] inline std::uint8_t quantized(float x, const kernels::byte_range& range,
+                                            float per_scale) {
   const float low = static_cast<float>(range.least) - static_cast<float>(range.zero);
   const float high = static_cast<float>(range.most) - static_cast<float>(range.zero);
   const float scaled = x * per_scale;

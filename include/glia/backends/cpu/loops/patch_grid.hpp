@@ -24,18 +24,19 @@ struct patch_grid {
   /// Returns the number of rows in one part. A part has at most `product_chain` patches. It
   /// consists of whole rows or, if one row has more patches, of a piece of a row.
   [[nodiscard]] std::size_t part_rows() const {
-    return std::max<std::size_t>(product_chain / std::max<std::size_t>(columns, 1), 1);
+    return std::max<std::size_t>(detail::product_chain / std::max<std::size_t>(columns, 1), 1);
   }
   [[nodiscard]] std::size_t parts() const {
-    return (rows + part_rows() - 1) / part_rows() * ((columns + product_chain - 1) / product_chain);
+    return (rows + part_rows() - 1) / part_rows() *
+           ((columns + detail::product_chain - 1) / detail::product_chain);
   }
   /// Calls body(part, offset of its first patch, index of its first patch).
   template <class Body>
   void for_parts(const Body& body) const {
     for (std::size_t row = 0; row < rows; row += part_rows()) {
-      for (std::size_t column = 0; column < columns; column += product_chain) {
+      for (std::size_t column = 0; column < columns; column += detail::product_chain) {
         body(patch_grid{std::min(part_rows(), rows - row),
-                        std::min(product_chain, columns - column), row_step, column_step},
+                        std::min(detail::product_chain, columns - column), row_step, column_step},
              offset(row, column), row * columns + column);
       }
     }

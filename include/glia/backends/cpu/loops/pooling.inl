@@ -88,7 +88,7 @@ static void spread_max(const T* dy, const Position* position, const pool_window&
 template <class T>
 static void scaled_sum_of_window(const T* x, const pool_window& window, std::size_t channels,
                                  T scale, T* y) {
-  if (window.rows * window.columns > sum_chain) {
+  if (window.rows * window.columns > detail::sum_chain) {
     for (std::size_t c = 0; c < channels; c += column_sums<T>::most_columns) {
       const std::size_t left = channels - c;
       column_sums<T> sums(y + c, left < sums.most_columns ? left : sums.most_columns);

@@ -21,10 +21,10 @@ static double sum_of_squares(const T* x, T scale, std::size_t n) {
 template <class T>
 static void bias_unary(const unary_map& map, const T* bias, T* y, std::size_t n) {
   if (bias == nullptr) {
-    if (!(map == identity_map)) {
+    if (!(map == kernels::identity_map)) {
       unary(map, y, y, n);
     }
-  } else if (map == identity_map) {
+  } else if (map == kernels::identity_map) {
     add(bias, y, n);
   } else if (map.function == unary_function::relu) {
     each(bias, y, y, n, [](T u, T v) { return u + v < 0 ? T(0) : u + v; });

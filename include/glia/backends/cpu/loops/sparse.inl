@@ -78,7 +78,7 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
     std::size_t left = lists.counts[r];
     bool onto = add;
     do {
-      const std::size_t count = left < product_chain ? left : product_chain;
+      const std::size_t count = left < detail::product_chain ? left : detail::product_chain;
       left -= count;
       vector sum[Vectors];
 #pragma GCC unroll 8

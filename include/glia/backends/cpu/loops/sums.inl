@@ -110,13 +110,13 @@ template <class T, class Term>
 [[gnu::noinline]] static T reduce_long(std::size_t n, const Term& term) {
   constexpr std::size_t sum_count = register_bytes == 64 ? 2 * partial_sums : partial_sums;
   using chains = partial<T, sum_count / simd_of<T>::count>;
-  constexpr std::size_t block = sum_chain * chains::count;
+  constexpr std::size_t block = detail::sum_chain * chains::count;
   T total = 0;
   T lost = 0;
   for (std::size_t first = 0; first < n;) {
     chains blocks;
     T last = 0;
-    for (std::size_t k = 0; k < chains_in_total && first < n; ++k) {
+    for (std::size_t k = 0; k < detail::chains_in_total && first < n; ++k) {
       const std::size_t end = n - first < block ? n : first + block;
       chains chain;
       for (; first + chains::count <= end; first += chains::count) {
@@ -142,7 +142,7 @@ template <class T, class... Terms>
 [[gnu::always_inline]] static inline void reduce_each(std::size_t n, T* sums,
                                                       const Terms&... terms) {
   using sums_of_term = partial<T, partial_sums / simd_of<T>::count>;
-  if (n > sum_chain * partial_sums) {
+  if (n > detail::sum_chain * partial_sums) {
     ((*sums++ = reduce_long<T>(n, terms)), ...);
     return;
   }
@@ -190,10 +190,10 @@ struct column_sums {
   // Adds rows that are `step` apart.
   void add(const T* x, std::size_t step, std::size_t rows) {
     while (rows > 0) {
-      if (chain_ >= sum_chain) {
+      if (chain_ >= detail::sum_chain) {
         end_chain();
       }
-      const std::size_t available = 4 * (sum_chain - chain_);
+      const std::size_t available = 4 * (detail::sum_chain - chain_);
       const std::size_t count = rows < available ? rows : available;
       add_rows(x, step, count, totals_ ? block_ : y_, n_);
       chain_ += count / 4 + count % 4;

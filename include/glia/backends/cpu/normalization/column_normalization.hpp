@@ -154,9 +154,10 @@ class column_normalization {
       const T widened = variance[set] + static_cast<T>(epsilon);
       const T inverse = T{1} / std::sqrt(widened);
       usual = usual && is_usual_variance(widened);
-      const T rest = rest_of_mean(mean[set], sum_of_run(loops, off + first, sets.run) / length);
-      compensated_sum<T> q_sum;
-      compensated_sum<T> qh_sum;
+      const T rest =
+          detail::rest_of_mean(mean[set], sum_of_run(loops, off + first, sets.run) / length);
+      detail::compensated_sum<T> q_sum;
+      detail::compensated_sum<T> qh_sum;
       for (std::size_t c = first; c < first + sets.run; ++c) {
         dgamma[c] = inverse * (dgamma[c] - loops.part_of(rest, dbeta[c]));
         const T factor = single ? T{1} : gamma[c];
@@ -181,10 +182,10 @@ class column_normalization {
   static void gradient_of_set(const normalized_sets& sets, std::size_t set,
                               const set_statistics<T>& statistics, const T* dy, const T* x,
                               const T* gamma, T* dx, T* dgamma) {
-    compensated_sum<T> q_sum;
-    compensated_sum<T> qh_sum;
+    detail::compensated_sum<T> q_sum;
+    detail::compensated_sum<T> qh_sum;
     for (std::size_t j = 0; j < sets.run; ++j) {
-      compensated_sum<T> gh_sum;
+      detail::compensated_sum<T> gh_sum;
       for (std::size_t i = j; i < sets.length(); i += sets.run) {
         const std::size_t element = sets.element(set, i);
         const T h = statistics.normalized(x[element]);

@@ -23,7 +23,7 @@ namespace glia::cpu_loops {
 template <class T>
 class normalizing {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit normalizing(const workers& team) : team_(&team) {}
 
@@ -31,7 +31,7 @@ class normalizing {
                const tensor& gamma, const tensor& beta, const tensor& y, const tensor& mean,
                const tensor& variance) const {
     const normalized_sets sets(x.shape(), k.kind, k.groups);
-    if (is_by_rows(k.kind)) {
+    if (kernels::is_by_rows(k.kind)) {
       row_normalization<T>(*team_).normalize(k, sets, x.data(), gamma.data(), beta.data(), y.data(),
                                              mean.data(), variance.data());
       return;
@@ -52,7 +52,7 @@ class normalizing {
                const tensor& x, const tensor& gamma, const tensor& mean, const tensor& variance,
                const tensor& dx, const tensor& dgamma, const tensor& dbeta) const {
     const normalized_sets sets(x.shape(), k.kind, k.groups);
-    if (is_by_rows(k.kind)) {
+    if (kernels::is_by_rows(k.kind)) {
       row_normalization<T>(*team_).gradient(k, sets, dy.data(), x.data(), gamma.data(), mean.data(),
                                             variance.data(), dx.data(), dgamma.data(), dbeta.data(),
                                             memory);
@@ -61,7 +61,7 @@ class normalizing {
     const strips cut(sets.rows, sets.columns);
     // The sums for gamma and for beta, separately for each sample.
     const std::size_t columns = sets.columns;
-    const host_tensor<T> sums(memory, {sets.samples, 2, columns});
+    const detail::host_tensor<T> sums(memory, {sets.samples, 2, columns});
     for_samples(sets, cut, memory,
                 [&](std::size_t sample, const auto& scratch, const auto& for_tasks, auto loops) {
                   const std::size_t start = sample * sets.rows * columns;
@@ -90,7 +90,7 @@ class normalizing {
     const bool alone = sets.samples == 1;
     const std::size_t threads = alone ? team_->threads() : 1;
     const std::size_t size = column_memory<T>::size(cut, sets.columns, threads);
-    const host_tensor<T> scratch(memory, {alone ? 1 : team_->threads(), size});
+    const detail::host_tensor<T> scratch(memory, {alone ? 1 : team_->threads(), size});
     with_isa(team_->level(), [&](auto loops) {
       if (alone) {
         body(

@@ -60,8 +60,8 @@ class row_normalization {
     const std::size_t columns = sets.columns;
     const bool centered = k.kind == normalization::layer;
     const auto length = static_cast<T>(columns);
-    const host_tensor<T> normalized(memory, {team_->threads(), columns});
-    const host_tensor<T> sums(memory, {2, columns});
+    const detail::host_tensor<T> normalized(memory, {team_->threads(), columns});
+    const detail::host_tensor<T> sums(memory, {2, columns});
     sum_over_lanes(
         *team_, team_->level(), memory, rows, 2 * columns, sums.data(),
         [](std::size_t some) { return some; },
@@ -78,9 +78,10 @@ class row_normalization {
             if (is_usual_variance(widened)) {
               // If the mean is smaller than the deviation, its error is less than a rounding.
               const bool is_far = centered && std::abs(mean[r]) * inverse > 1;
-              const T rest =
-                  is_far ? rest_of_mean(mean[r], loops.sum_apart(source, mean[r], columns) / length)
-                         : T{0};
+              const T rest = is_far
+                                 ? detail::rest_of_mean(
+                                       mean[r], loops.sum_apart(source, mean[r], columns) / length)
+                                 : T{0};
               loops.start_row_gradient(g, source, mean[r], rest, inverse, gamma, h, of_gamma,
                                        of_beta, target, columns);
             } else {

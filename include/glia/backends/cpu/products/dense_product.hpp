@@ -21,7 +21,7 @@ class dense_product {
   /// Returns whether these loops are faster than BLAS. They are always faster if BLAS does not know
   /// the processor. Otherwise, they are faster while A stays in a second-level cache, because BLAS
   /// packs A and these loops read it in place.
-  [[nodiscard]] static bool preferred(const workers& team, const matmul_sizes& s) {
+  [[nodiscard]] static bool preferred(const workers& team, const kernels::matmul_sizes& s) {
     constexpr std::size_t most_bytes = 1 << 20;
     return !team.blas_fits() || s.m * s.k * sizeof(T) <= most_bytes;
   }
@@ -29,7 +29,8 @@ class dense_product {
   /// Computes the product on the calling thread. Rows of C are c_row elements apart. `packed` is
   /// null or the result of `pack_panels` or `packed_matrix` for B.
   static void multiply_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
-                            std::size_t c_row, const matmul_sizes& s, const T* packed = nullptr) {
+                            std::size_t c_row, const kernels::matmul_sizes& s,
+                            const T* packed = nullptr) {
     if (s.m == 1 && packed != nullptr) {
       multiply_row(loops, a, packed, c, s, 0, panels_of(s));
       return;
@@ -48,7 +49,8 @@ class dense_product {
   /// at a time, each read and packed once, because the matching block of A fits into a second-level
   /// cache. `packed` has `room_for(s.n)` elements. If `add` is true, the product is added to C.
   static void multiply_deep_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
-                                 std::size_t c_row, const matmul_sizes& s, T* packed, bool add) {
+                                 std::size_t c_row, const kernels::matmul_sizes& s, T* packed,
+                                 bool add) {
     for_parts(s.k, deep_rows, [&](std::size_t first, std::size_t depth) {
       for (std::size_t column = 0; column < s.n; column += width) {
         loops.copy_columns(b.data + first * b.row_step + column, b.row_step, depth,
@@ -71,8 +73,8 @@ class dense_product {
   }
 
   static void multiply(const Loops& loops, const workers& team, const matrix<T>& a,
-                       const matrix<T>& b, T* c, const matmul_sizes& s, const epilogue<T>& last,
-                       const T* packed = nullptr) {
+                       const matrix<T>& b, T* c, const kernels::matmul_sizes& s,
+                       const epilogue<T>& last, const T* packed = nullptr) {
     // The product of a single row is limited by the transfer of its weights. Two cores transfer
     // twice as many.
     const std::size_t worth_sharing =
@@ -108,13 +110,13 @@ class dense_product {
   }
 
  private:
-  [[nodiscard]] static std::size_t panels_of(const matmul_sizes& s) {
+  [[nodiscard]] static std::size_t panels_of(const kernels::matmul_sizes& s) {
     return (s.n + width - 1) / width;
   }
   /// Multiplies a single row by panels first ... end - 1. The sums equal the sums for this row in a
   /// product of several rows.
   static void multiply_row(const Loops& loops, const matrix<T>& a, const T* packed, T* c,
-                           const matmul_sizes& s, std::size_t first, std::size_t end) {
+                           const kernels::matmul_sizes& s, std::size_t first, std::size_t end) {
     const std::size_t step = (1 + s.k) * width;
     const std::size_t a_step = a.transposed ? a.row_step : 1;
     const std::size_t whole = std::min(end, s.n / width);
@@ -147,7 +149,7 @@ class dense_product {
   // distribution.
   static constexpr std::size_t max_block_rows = 128;
 
-  static std::size_t row_blocks(const matmul_sizes& s, std::size_t panels) {
+  static std::size_t row_blocks(const kernels::matmul_sizes& s, std::size_t panels) {
     const std::size_t least = (s.m + max_block_rows - 1) / max_block_rows;
     // An even distribution of a few tasks is hard.
     const std::size_t halved = panels % 2 != 0 && s.m >= 4 * tile ? 2 : 1;

@@ -11,9 +11,9 @@ namespace glia::cpu_loops {
 template <class T>
 struct epilogue {
   const T* bias = nullptr;  ///< One value per column, or null.
-  unary_map map = identity_map;
+  unary_map map = kernels::identity_map;
 
-  [[nodiscard]] bool empty() const { return bias == nullptr && map == identity_map; }
+  [[nodiscard]] bool empty() const { return bias == nullptr && map == kernels::identity_map; }
 
   /// Processes `rows` rows of `columns` elements, from column `column` on. Rows are `step` elements
   /// apart.

@@ -31,7 +31,8 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, const matrix<T>& a, const
           T beta, T* c, std::size_t c_row_step) {
   using index = xt::blas_index_t;
   const auto order = [](bool transposed) { return transposed ? cxxblas::Trans : cxxblas::NoTrans; };
-  const std::size_t parts = std::max<std::size_t>((k + blas_chain - 1) / blas_chain, 1);
+  const std::size_t parts =
+      std::max<std::size_t>((k + detail::blas_chain - 1) / detail::blas_chain, 1);
   for (std::size_t part = 0; part < parts; ++part) {
     const std::size_t first = part * k / parts;
     const std::size_t depth = (part + 1) * k / parts - first;

@@ -45,12 +45,12 @@ void pack_panels(const Loops&, const T* w, std::size_t step, const T* bias, std:
 /// Packs a matrix (depth, outputs), transposed or not, into panels without biases, on all threads.
 /// The copy pays off for products in which several blocks of rows read each panel.
 template <class T, class Loops>
-[[nodiscard]] host_tensor<T> packed_matrix(const Loops& loops, const workers& team,
-                                           const memory_pool& memory, const matrix<T>& b,
-                                           std::size_t depth, std::size_t outputs) {
+[[nodiscard]] detail::host_tensor<T> packed_matrix(const Loops& loops, const workers& team,
+                                                   const memory_pool& memory, const matrix<T>& b,
+                                                   std::size_t depth, std::size_t outputs) {
   constexpr std::size_t width = Loops::template panel_width<T>;
   const std::size_t panels = (outputs + width - 1) / width;
-  host_tensor<T> packed(memory, {panels, 1 + depth, width});
+  detail::host_tensor<T> packed(memory, {panels, 1 + depth, width});
   team.run(panels, [&](std::size_t panel, std::size_t) {
     const std::size_t first = panel * width;
     const std::size_t count = std::min(width, outputs - first);
@@ -81,7 +81,7 @@ void pack_transformed(const Loops& loops, const T* w, std::size_t inputs, std::s
 template <class T>
 class packing {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit packing(const workers& team) : team_(&team) {}
 

@@ -21,19 +21,19 @@ namespace glia::cpu_loops {
 template <class T>
 class products {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit products(const workers& team) : team_(&team) {}
 
   void compute(const kernels::matmul& k, const memory_pool& memory, const tensor& a,
                const tensor& b, const tensor& c) const {
-    multiply(a.data(), b.data(), c.data(), matmul_rule(a.shape(), b.shape(), k.which), k.which, {},
-             memory);
+    multiply(a.data(), b.data(), c.data(), kernels::matmul_rule(a.shape(), b.shape(), k.which),
+             k.which, {}, memory);
   }
 
   void compute(const kernels::batched_matmul& k, const memory_pool& memory, const tensor& a,
                const tensor& b, const tensor& c) const {
-    const matmul_sizes s = batched_matmul_rule(a.shape(), b.shape(), k.which);
+    const kernels::matmul_sizes s = kernels::batched_matmul_rule(a.shape(), b.shape(), k.which);
     if (c.size() > 0) {
       multiply_batch(a.data(), b.data(), c.data(), c.size() / (s.m * s.n), s, k.which, memory);
     }
@@ -41,18 +41,20 @@ class products {
 
   void compute(const kernels::dense& k, const memory_pool& memory, const tensor& x, const tensor& w,
                const tensor& bias, const tensor& y) const {
-    multiply(x.data(), w.data(), y.data(), matmul_rule(x.shape(), w.shape(), transpose::none),
-             transpose::none, {bias.data(), k.map}, memory);
+    multiply(x.data(), w.data(), y.data(),
+             kernels::matmul_rule(x.shape(), w.shape(), transpose::none), transpose::none,
+             {bias.data(), k.map}, memory);
   }
   void compute(const kernels::packed_dense& k, const memory_pool& memory, const tensor& x,
                const tensor& w, const tensor& bias, const tensor& packed, const tensor& y) const {
-    multiply(x.data(), w.data(), y.data(), matmul_rule(x.shape(), w.shape(), transpose::none),
-             transpose::none, {bias.data(), k.map}, memory, packed.data());
+    multiply(x.data(), w.data(), y.data(),
+             kernels::matmul_rule(x.shape(), w.shape(), transpose::none), transpose::none,
+             {bias.data(), k.map}, memory, packed.data());
   }
 
   /// Multiplies by BLAS, for products without many zeros for which panels are not faster.
-  void multiply_by_blas(const matrix<T>& a, const matrix<T>& b, T* c, const matmul_sizes& s,
-                        const epilogue<T>& last) const {
+  void multiply_by_blas(const matrix<T>& a, const matrix<T>& b, T* c,
+                        const kernels::matmul_sizes& s, const epilogue<T>& last) const {
     const bool by_columns = s.n >= s.m;
     const std::size_t extent = by_columns ? s.n : s.m;
     const std::size_t block = block_of(extent, 2 * s.m * s.n * s.k);
@@ -79,10 +81,10 @@ class products {
   static constexpr std::size_t max_blocks = 64;
   static constexpr std::size_t alignment = 8;
   // Up to this number of terms, all algorithms stay within product_error.
-  static constexpr std::size_t longest_depth = 8 * blas_chain;
+  static constexpr std::size_t longest_depth = 8 * detail::blas_chain;
 
-  void multiply(const T* a, const T* b, T* c, const matmul_sizes& s, transpose transposed_factor,
-                const epilogue<T>& last, const memory_pool& memory,
+  void multiply(const T* a, const T* b, T* c, const kernels::matmul_sizes& s,
+                transpose transposed_factor, const epilogue<T>& last, const memory_pool& memory,
                 const T* packed = nullptr) const {
     const matrix<T> left = first_factor(a, s, transposed_factor);
     const matrix<T> right = second_factor(b, s, transposed_factor);
@@ -96,7 +98,7 @@ class products {
     }
   }
 
-  void multiply(const matrix<T>& left, const matrix<T>& right, T* c, const matmul_sizes& s,
+  void multiply(const matrix<T>& left, const matrix<T>& right, T* c, const kernels::matmul_sizes& s,
                 const epilogue<T>& last, const memory_pool& memory, const T* packed) const {
     with_isa(team_->level(), [&](auto loops) {
       using sparse = sparse_product<T, decltype(loops)>;
@@ -115,8 +117,9 @@ class products {
 
   /// Multiplies a batch of matrices. One thread computes each product if the products are small or
   /// many. A few large products are cut. The choice depends only on sizes.
-  void multiply_batch(const T* a, const T* b, T* c, std::size_t batch, const matmul_sizes& s,
-                      transpose transposed_factor, const memory_pool& memory) const {
+  void multiply_batch(const T* a, const T* b, T* c, std::size_t batch,
+                      const kernels::matmul_sizes& s, transpose transposed_factor,
+                      const memory_pool& memory) const {
     const std::size_t flops = std::max<std::size_t>(2 * s.m * s.n * s.k, 1);
     if ((flops >= flops_worth_halving && batch < max_blocks) || s.k > longest_depth) {
       for (std::size_t i = 0; i < batch; ++i) {
@@ -151,18 +154,19 @@ class products {
   }
 
   /// Computes the sums in parts and adds the parts with compensation.
-  void multiply_in_parts(const matrix<T>& left, const matrix<T>& right, T* c, const matmul_sizes& s,
-                         const epilogue<T>& last, const memory_pool& memory) const {
+  void multiply_in_parts(const matrix<T>& left, const matrix<T>& right, T* c,
+                         const kernels::matmul_sizes& s, const epilogue<T>& last,
+                         const memory_pool& memory) const {
     const std::size_t size = s.m * s.n;
-    const host_tensor<T> part(memory, {size});
-    const host_tensor<T> lost(memory, {size});
+    const detail::host_tensor<T> part(memory, {size});
+    const detail::host_tensor<T> lost(memory, {size});
     std::fill_n(c, size, T{0});
     std::fill_n(lost.data(), size, T{0});
     const auto for_blocks = [&](const auto& body) {
       team_->for_blocks(size, workers::elements_per_block, body);
     };
     for (std::size_t first = 0; first < s.k; first += longest_depth) {
-      matmul_sizes some = s;
+      kernels::matmul_sizes some = s;
       some.k = std::min(longest_depth, s.k - first);
       multiply(left.columns_from(first), right.rows_from(first), part.data(), some, {}, memory,
                nullptr);
@@ -178,16 +182,18 @@ class products {
 
   /// Returns the fraction of nonzeros in a. If a consists of parts of wider rows, the whole rows
   /// are counted.
-  [[nodiscard]] double density_of(const matrix<T>& a, const matmul_sizes& s) const {
+  [[nodiscard]] double density_of(const matrix<T>& a, const kernels::matmul_sizes& s) const {
     const std::size_t rows = a.transposed ? s.k : s.m;
     return density(team_->level(), a.data, (rows - 1) * a.row_step + (a.transposed ? s.m : s.k));
   }
 
-  static matrix<T> first_factor(const T* a, const matmul_sizes& s, transpose transposed_factor) {
+  static matrix<T> first_factor(const T* a, const kernels::matmul_sizes& s,
+                                transpose transposed_factor) {
     const bool transposed = transposed_factor == transpose::first;
     return {a, transposed ? s.m : s.k, transposed};
   }
-  static matrix<T> second_factor(const T* b, const matmul_sizes& s, transpose transposed_factor) {
+  static matrix<T> second_factor(const T* b, const kernels::matmul_sizes& s,
+                                 transpose transposed_factor) {
     const bool transposed = transposed_factor == transpose::second;
     return {b, transposed ? s.k : s.n, transposed};
   }

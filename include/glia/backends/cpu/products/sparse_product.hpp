@@ -31,18 +31,18 @@ class sparse_product {
 
   /// Returns whether the product is large enough for panels. For a smaller product, lists do not
   /// pay off at any density.
-  [[nodiscard]] static bool possible(const matmul_sizes& s) {
+  [[nodiscard]] static bool possible(const kernels::matmul_sizes& s) {
     return s.m >= 16 && s.n >= 16 && s.k >= 16;
   }
 
   /// Computes C. Returns false if an element of B is not finite; C must then be computed again.
   [[nodiscard]] static bool multiply(const Loops& loops, const workers& team,
                                      const memory_pool& memory, const matrix<T>& a,
-                                     const matrix<T>& b, T* c, const matmul_sizes& s,
+                                     const matrix<T>& b, T* c, const kernels::matmul_sizes& s,
                                      const epilogue<T>& last) {
     const depths depth(s.k);
-    const host_tensor<nonzero<T>> entries(memory, {depth.blocks * s.m, depth.size});
-    const host_tensor<std::uint32_t> counts(memory, {depth.blocks, s.m});
+    const detail::host_tensor<nonzero<T>> entries(memory, {depth.blocks * s.m, depth.size});
+    const detail::host_tensor<std::uint32_t> counts(memory, {depth.blocks, s.m});
     const row_lists lists{depth, s.m, entries.data(), counts.data()};
     team.run((s.m + rows_per_list_task - 1) / rows_per_list_task,
              [&](std::size_t task, std::size_t) {

@@ -18,8 +18,8 @@ struct recurrent_sizes {
   bool backwards;
   std::size_t samples, steps, units;
 
-  [[nodiscard]] std::size_t products() const { return products_of(cell) * units; }
-  [[nodiscard]] std::size_t saved() const { return kept_of(cell) * units; }
+  [[nodiscard]] std::size_t products() const { return kernels::products_of(cell) * units; }
+  [[nodiscard]] std::size_t saved() const { return kernels::kept_of(cell) * units; }
   /// Returns the row of a sample's i-th step, counted over the steps of all samples.
   [[nodiscard]] std::size_t row(std::size_t sample, std::size_t i) const {
     return sample * steps + (backwards ? steps - 1 - i : i);
@@ -48,7 +48,7 @@ class recurrent_product {
 
  private:
   std::size_t depth_, outputs_;
-  host_tensor<T> owned_;
+  detail::host_tensor<T> owned_;
   const T* packed_;
 };
 
@@ -57,7 +57,7 @@ class recurrent_product {
 template <class T>
 class recurrence {
  public:
-  using tensor = tensor_view<T>;
+  using tensor = detail::tensor_view<T>;
 
   explicit recurrence(const workers& team) : team_(&team) {}
 
@@ -174,7 +174,7 @@ class recurrence {
                    const Body& body) const {
     const std::size_t samples_per_thread = (s.samples + team_->threads() - 1) / team_->threads();
     const std::size_t block = std::clamp<std::size_t>(samples_per_thread, 1, most_at_once);
-    const host_tensor<T> scratch(memory, {s.samples, scratch_size});
+    const detail::host_tensor<T> scratch(memory, {s.samples, scratch_size});
     team_->run((s.samples + block - 1) / block, [&](std::size_t task, std::size_t) {
       const std::size_t first = task * block;
       body(first, std::min(block, s.samples - first), scratch.data() + first * scratch_size);

@@ -30,7 +30,7 @@ class lane_sums {
   /// Reports that `count` sums were added to each element.
   void added(std::size_t count) {
     pending_ += count;
-    if (scratch_ != nullptr && pending_ >= chains_in_total) {
+    if (scratch_ != nullptr && pending_ >= detail::chains_in_total) {
       add_to_total();
       std::fill_n(scratch_, size_, T{0});
       pending_ = 0;
@@ -64,9 +64,9 @@ void sum_over_lanes(const workers& team, isa level, const memory_pool& memory, s
                     std::size_t size, T* sum, const AddsOf& adds_of, const Body& body) {
   // A few images are not worth the cost of separate sums.
   const std::size_t lanes = images < 8 ? 1 : 8;
-  const bool is_long = adds_of((images + lanes - 1) / lanes) > chains_in_total;
-  const host_tensor<T> partial(memory, {lanes - 1, size});
-  const host_tensor<T> scratch(memory, {is_long ? team.threads() : 0, 2 * size});
+  const bool is_long = adds_of((images + lanes - 1) / lanes) > detail::chains_in_total;
+  const detail::host_tensor<T> partial(memory, {lanes - 1, size});
+  const detail::host_tensor<T> scratch(memory, {is_long ? team.threads() : 0, 2 * size});
   const single_threaded_blas one_thread_each;
   with_isa(level, [&](auto loops) {
     team.run(lanes, [&](std::size_t lane, std::size_t thread) {

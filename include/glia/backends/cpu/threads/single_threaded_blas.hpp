@@ -50,7 +50,7 @@ class single_threaded_blas {
  private:
   // OpenBLAS has one setting for the whole program, so this state is global as well.
   struct state {
-    spin_lock lock;
+    detail::spin_lock lock;
     std::atomic<std::size_t> holders{0};
     int before = 1;
   };

@@ -95,7 +95,7 @@ class workers {
   }
 
   /// Returns the log of busy times of each thread. Loops write to it while profiling is active.
-  [[nodiscard]] busy_log& log() const noexcept { return log_; }
+  [[nodiscard]] detail::busy_log& log() const noexcept { return log_; }
 
   // A block of this length takes some microseconds, long enough to outweigh its hand-over.
   static constexpr std::size_t elements_per_block = 16384;
@@ -103,15 +103,15 @@ class workers {
  private:
   template <class Body>
   void run_watched(std::size_t count, const Body& body) const {
-    std::vector<busy_time> busy(pool_.size());
+    std::vector<detail::busy_time> busy(pool_.size());
     pool_.parallel_for(count, [&](std::size_t task, std::size_t thread) {
       const flush_denormals on_this_thread;
-      busy_time& mine = busy[thread];
+      detail::busy_time& mine = busy[thread];
       if (mine.begin == 0) {
-        mine = {std::this_thread::get_id(), nanoseconds_now()};
+        mine = {std::this_thread::get_id(), detail::nanoseconds_now()};
       }
       body(task, thread);
-      mine.end = nanoseconds_now();
+      mine.end = detail::nanoseconds_now();
     });
     for (std::size_t thread = 1; thread < busy.size(); ++thread) {  // 0 is the caller
       if (busy[thread].begin != 0) {
@@ -121,7 +121,7 @@ class workers {
   }
 
   mutable thread_pool pool_;
-  mutable busy_log log_;
+  mutable detail::busy_log log_;
   isa level_;
   bool blas_fits_;
 };
