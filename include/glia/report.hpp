@@ -51,10 +51,10 @@ struct report_options {
 namespace detail {
 
 [[nodiscard]] inline std::string local_time() {
-  const std::time_t now = std::time(nullptr);
+  const std::time_t time = std::time(nullptr);
   std::tm parts{};
   std::array<char, 32> buffer{};
-  const bool known = localtime_r(&now, &parts) != nullptr;
+  const bool known = localtime_r(&time, &parts) != nullptr;
   const std::size_t length =
       known ? std::strftime(buffer.data(), buffer.size(), "%Y-%m-%d %H:%M", &parts) : 0;
   return {buffer.data(), length};
@@ -89,17 +89,19 @@ class report {
       : title_(std::move(title)), options_(std::move(options)) {}
 
   /// Appends lines to the settings.
-  void settings(const std::vector<report_setting>& all) {
-    settings_.insert(settings_.end(), all.begin(), all.end());
+  void settings(const std::vector<report_setting>& lines) {
+    settings_.insert(settings_.end(), lines.begin(), lines.end());
   }
   /// Appends the number of epochs, the batch size and the order of samples to the settings.
-  void settings(const fit_options& how) {
-    settings({{"epochs", std::to_string(how.epochs)},
-              {"batch size", std::to_string(how.batch_size)},
-              {"order of samples", how.shuffle ? "shuffled" : "not shuffled"}});
+  void settings(const fit_options& options) {
+    settings({{"epochs", std::to_string(options.epochs)},
+              {"batch size", std::to_string(options.batch_size)},
+              {"order of samples", options.shuffle ? "shuffled" : "not shuffled"}});
   }
   /// Appends the seed to the settings.
-  void settings(const trainer_options& how) { settings({{"seed", std::to_string(how.seed)}}); }
+  void settings(const trainer_options& options) {
+    settings({{"seed", std::to_string(options.seed)}});
+  }
 
   /// Adds a section about a model, with a table of its layers.
   template <layer Description>
@@ -140,7 +142,7 @@ class report {
   }
 
   /// Adds the result of `evaluate` to the section "Scores", under the name of a data set.
-  void add(const std::string& name, const scores& of) { scores_.add(name, of); }
+  void add(const std::string& name, const scores& result) { scores_.add(name, result); }
 
   /// Adds a confusion matrix with the precision and recall of each class. For more than 30 classes,
   /// a table of the most frequent mistakes replaces the matrix. Throws `value_error` if the number
@@ -174,14 +176,14 @@ class report {
   /// `value_error` if the profile has no steps.
   void add(const profile& found) {
     add("Profile", plot::profile_chart(found));
-    for (const report_table& one : detail::profile_tables(found)) {
-      table(one);
+    for (const report_table& profile_table : detail::profile_tables(found)) {
+      table(profile_table);
     }
   }
 
   /// Adds a table. Throws `value_error` if it has no columns, or if a row does not have one cell
   /// for each column.
-  void table(const report_table& all) { section(all.caption, detail::html_table(all)); }
+  void table(const report_table& content) { section(content.caption, detail::html_table(content)); }
 
   /// Adds a chart with a caption. Throws `value_error` if the size of the chart is out of range.
   void add(const std::string& caption, const plot::chart& chart) {
@@ -209,12 +211,12 @@ class report {
                                               const std::string& content) {
     return "<section>\n<h2>" + detail::html_text(title) + "</h2>\n" + content + "</section>\n";
   }
-  [[nodiscard]] static std::string pairs(const std::vector<report_setting>& all,
+  [[nodiscard]] static std::string pairs(const std::vector<report_setting>& lines,
                                          std::string_view look) {
     std::string html = "<dl class=\"" + std::string(look) + "\">\n";
-    for (const report_setting& one : all) {
-      html += "<div><dt>" + detail::html_text(one.name) + "</dt><dd>" +
-              detail::html_text(one.value) + "</dd></div>\n";
+    for (const report_setting& line : lines) {
+      html += "<div><dt>" + detail::html_text(line.name) + "</dt><dd>" +
+              detail::html_text(line.value) + "</dd></div>\n";
     }
     return html + "</dl>\n";
   }
@@ -235,21 +237,21 @@ class report {
   /// Returns the numbers at the top of the page: the scores that were added last, then counts and
   /// times.
   [[nodiscard]] std::vector<report_setting> headline() const {
-    constexpr std::size_t most_scores = 3;
-    std::vector<report_setting> all;
+    constexpr std::size_t max_scores = 3;
+    std::vector<report_setting> numbers;
     if (!scores_.rows.empty()) {
-      const auto& [of, s] = scores_.rows.back();
-      const std::string name = of.substr(0, of.find(','));
-      for (std::size_t i = 0; i < std::min(s.metric_names.size(), most_scores); ++i) {
-        all.push_back({name + ' ' + s.metric_names[i],
-                       scores_.written(s.metric_names[i], s.metric_values[i])});
+      const auto& [row_name, s] = scores_.rows.back();
+      const std::string name = row_name.substr(0, row_name.find(','));
+      for (std::size_t i = 0; i < std::min(s.metric_names.size(), max_scores); ++i) {
+        numbers.push_back({name + ' ' + s.metric_names[i],
+                           scores_.written(s.metric_names[i], s.metric_values[i])});
       }
-      if (all.empty()) {
-        all.push_back({name + " loss", detail::digits_text(s.loss, 4)});
+      if (numbers.empty()) {
+        numbers.push_back({name + " loss", detail::digits_text(s.loss, 4)});
       }
     }
-    all.insert(all.end(), figures_.begin(), figures_.end());
-    return all;
+    numbers.insert(numbers.end(), figures_.begin(), figures_.end());
+    return numbers;
   }
 
   std::string title_;

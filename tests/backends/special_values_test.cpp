@@ -18,7 +18,7 @@ TEST_CASE("NaN and infinity come out of every kernel where IEEE 754 says") {
             cpu_with(glia::cpu_loops::isa::avx2), cpu_with(glia::cpu_loops::isa::avx512),
             glia::cpu<double>({.threads = 2})})) {
     INFO(candidates[result.candidate] << ", " << result.name << ": error " << result.error << ", "
-                                      << result.where);
+                                      << result.special_value);
     CHECK(result.error <= tolerance::float_kernel);
   }
 }

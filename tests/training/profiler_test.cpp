@@ -132,7 +132,7 @@ TEST_CASE("a profile knows what the training keeps in memory") {
   CHECK(found.memory.training.parameters == parameters * sizeof(float));
   CHECK(found.memory.training.optimizer_state == 2 * parameters * sizeof(float));
   CHECK(found.memory.training.graph > 0);
-  CHECK(found.memory.peak >= found.memory.before);
+  CHECK(found.memory.peak >= found.memory.baseline);
   CHECK(test::contains(found.memory_table(), "peak resident memory"));
 }
 

@@ -217,10 +217,10 @@ TEST_CASE("what lies between the frames that are wanted is passed over") {
   REQUIRE(runs.size() == 2);
   CHECK(runs[0].first == 0);
   CHECK(runs[0].last == 8);
-  CHECK(runs[0].wanted == frame_list{1, 1, 5});
+  CHECK(runs[0].numbers == frame_list{1, 1, 5});
   CHECK(runs[1].first == 12);
   CHECK(runs[1].last == 15);
-  CHECK(runs[1].wanted == frame_list{13, 14});
+  CHECK(runs[1].numbers == frame_list{13, 14});
 }
 
 TEST_CASE("frames come by their numbers in the order of showing, with seeking and without") {

@@ -85,14 +85,14 @@ class backend : public std::enable_shared_from_this<backend> {
   [[nodiscard]] virtual tensor from_host(std::span<const std::int32_t> values,
                                          const shape& s) const = 0;
   /// Copies the elements of a tensor to the host, and waits for them if necessary.
-  virtual void to_host(const tensor& x, std::span<float> to) const = 0;
-  virtual void to_host(const tensor& x, std::span<double> to) const = 0;
-  virtual void to_host(const tensor& x, std::span<std::int32_t> to) const = 0;
+  virtual void to_host(const tensor& x, std::span<float> destination) const = 0;
+  virtual void to_host(const tensor& x, std::span<double> destination) const = 0;
+  virtual void to_host(const tensor& x, std::span<std::int32_t> destination) const = 0;
 
   /// Runs a kernel immediately. Every backend runs all kernels of `basic_kernels`.
   virtual void run(const kernel_call& call) const = 0;
 
-  // What follows is optional.
+  // The following member functions are optional.
 
   /// Returns the fused kernels that the backend runs in addition to the basic kernels. Default:
   /// none.
@@ -129,9 +129,10 @@ class backend : public std::enable_shared_from_this<backend> {
   }
   /// Copies tensors of one number each to the host. A backend can start all copies before it waits
   /// for the first one.
-  virtual void numbers_to_host(std::span<const tensor> from, std::span<double> to) const {
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      to_host(from[i], to.subspan(i, 1));
+  virtual void numbers_to_host(std::span<const tensor> tensors,
+                               std::span<double> destination) const {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      to_host(tensors[i], destination.subspan(i, 1));
     }
   }
 

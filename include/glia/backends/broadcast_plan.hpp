@@ -24,15 +24,15 @@ class broadcast_plan {
     const std::array<const shape*, Operands> operands{&shapes...};
     steps sizes{};
     sizes.fill(1);
-    for (std::size_t back = 1; back <= result.rank(); ++back) {
+    for (std::size_t axis_from_end = 1; axis_from_end <= result.rank(); ++axis_from_end) {
       steps step{};
       for (std::size_t i = 0; i < Operands; ++i) {
         const shape& s = *operands[i];
-        const std::size_t extent = back <= s.rank() ? s[s.rank() - back] : 1;
+        const std::size_t extent = axis_from_end <= s.rank() ? s[s.rank() - axis_from_end] : 1;
         step[i] = extent == 1 ? 0 : sizes[i];
         sizes[i] *= extent;
       }
-      loops_.enclose(result[result.rank() - back], step);
+      loops_.enclose(result[result.rank() - axis_from_end], step);
     }
     rows_ = inner() == 0 ? 0 : result.size() / inner();
   }

@@ -12,9 +12,11 @@ struct compilations {
 
   [[nodiscard]] std::size_t programs() const noexcept { return compiled + loaded; }
 
-  /// Returns the compilations since `then`.
-  [[nodiscard]] friend compilations operator-(const compilations& now, const compilations& then) {
-    return {now.compiled - then.compiled, now.loaded - then.loaded, now.seconds - then.seconds};
+  /// Returns the compilations since `previous`.
+  [[nodiscard]] friend compilations operator-(const compilations& current,
+                                              const compilations& previous) {
+    return {current.compiled - previous.compiled, current.loaded - previous.loaded,
+            current.seconds - previous.seconds};
   }
   friend bool operator==(const compilations&, const compilations&) = default;
 };

@@ -79,14 +79,14 @@ class cpu : public device {
       : device(std::make_shared<const cpu_backend<T>>(options)) {}
 
   /// Returns the number of threads, including the caller.
-  [[nodiscard]] std::size_t threads() const { return own().threads(); }
+  [[nodiscard]] std::size_t threads() const { return typed_backend().threads(); }
   /// Returns the memory of the device's tensors.
-  [[nodiscard]] const memory_pool& memory() const { return own().memory(); }
+  [[nodiscard]] const memory_pool& memory() const { return typed_backend().memory(); }
   /// Returns the busy times of each thread except the caller's; used for profiles.
-  [[nodiscard]] detail::busy_log& log() const { return *own().log(); }
+  [[nodiscard]] detail::busy_log& log() const { return *typed_backend().log(); }
 
  private:
-  [[nodiscard]] const cpu_backend<T>& own() const {
+  [[nodiscard]] const cpu_backend<T>& typed_backend() const {
     return static_cast<const cpu_backend<T>&>(implementation());
   }
 };

@@ -15,7 +15,7 @@ host_function find_function(const kernel_type& type) {
     return type.on_cpu;
   } else {
     static const host_functions functions =
-        host_functions::of([]<class K>(const K*) { return function_of<T, K>(); });
+        host_functions::make([]<class K>(const K*) { return function_of<T, K>(); });
     return functions.find(type);
   }
 }

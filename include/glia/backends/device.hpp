@@ -57,9 +57,15 @@ class device {
   /// Copies the elements of a tensor to the host, in row-major order. Throws `shape_error` if the
   /// destination has another size, and `value_error` if the tensor is empty, has elements of
   /// another type or belongs to another device.
-  void to_host(const tensor& x, std::span<float> to) const { backend_->to_host(x, to); }
-  void to_host(const tensor& x, std::span<double> to) const { backend_->to_host(x, to); }
-  void to_host(const tensor& x, std::span<std::int32_t> to) const { backend_->to_host(x, to); }
+  void to_host(const tensor& x, std::span<float> destination) const {
+    backend_->to_host(x, destination);
+  }
+  void to_host(const tensor& x, std::span<double> destination) const {
+    backend_->to_host(x, destination);
+  }
+  void to_host(const tensor& x, std::span<std::int32_t> destination) const {
+    backend_->to_host(x, destination);
+  }
 
   /// Copies a tensor with one row for each sample to the device. A device that consists of several
   /// can split the rows among them.
@@ -72,8 +78,8 @@ class device {
     return backend_->from_block(floats, s);
   }
   /// Copies tensors of one number each to the host.
-  void numbers_to_host(std::span<const tensor> from, std::span<double> to) const {
-    backend_->numbers_to_host(from, to);
+  void numbers_to_host(std::span<const tensor> tensors, std::span<double> destination) const {
+    backend_->numbers_to_host(tensors, destination);
   }
 
   /// Runs a kernel immediately and returns its result, or an array of several results. The kernel
@@ -82,9 +88,9 @@ class device {
   template <kernel K, std::same_as<tensor>... Operands>
   requires(sizeof...(Operands) == K::operands)
       [[nodiscard]] results_t<K, tensor> run(const K& k, Operands... operands) const {
-    std::array<tensor, K::operands> in{std::move(operands)...};
+    std::array<tensor, K::operands> inputs{std::move(operands)...};
     std::array<tensor, K::results> out;
-    backend_->run({detail::type_of<K>, &k, in, out});
+    backend_->run({detail::type_of<K>, &k, inputs, out});
     if constexpr (K::results == 1) {
       return std::move(out[0]);
     } else {
@@ -101,8 +107,8 @@ class device {
 
 /// Returns whether a device runs a fused kernel. A recorder answers for the device of its graph.
 template <kernel K>
-[[nodiscard]] bool has_fused(const device& on) {
-  return on.fused().contains<K>();
+[[nodiscard]] bool has_fused(const glia::device& device) {
+  return device.fused().contains<K>();
 }
 
 }  // namespace glia

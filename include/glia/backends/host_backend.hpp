@@ -23,7 +23,7 @@ class host_memory_backend : public backend {
  public:
   [[nodiscard]] std::size_t real_bytes() const final { return real_bytes_; }
   [[nodiscard]] const memory_pool& memory() const noexcept { return pool_; }
-  /// Returns what the functions of the kernels need.
+  /// Returns the loops and the memory that the functions of the kernels need.
   [[nodiscard]] host_context context() const noexcept { return {loops_, pool_}; }
 
   [[nodiscard]] GLIA_INLINE tensor from_host(std::span<const float> values,
@@ -34,9 +34,9 @@ class host_memory_backend : public backend {
                                              const shape& s) const final;
   [[nodiscard]] GLIA_INLINE tensor from_block(const memory_block& floats,
                                               const shape& s) const final;
-  GLIA_INLINE void to_host(const tensor& x, std::span<float> to) const final;
-  GLIA_INLINE void to_host(const tensor& x, std::span<double> to) const final;
-  GLIA_INLINE void to_host(const tensor& x, std::span<std::int32_t> to) const final;
+  GLIA_INLINE void to_host(const tensor& x, std::span<float> destination) const final;
+  GLIA_INLINE void to_host(const tensor& x, std::span<double> destination) const final;
+  GLIA_INLINE void to_host(const tensor& x, std::span<std::int32_t> destination) const final;
   GLIA_INLINE void run(const kernel_call& call) const final;
   [[nodiscard]] GLIA_INLINE std::shared_ptr<const executable> compile(graph calls) const final;
   GLIA_INLINE void cut_batch(graph& calls, std::size_t rows) const final;
@@ -55,7 +55,7 @@ class host_memory_backend : public backend {
   /// Returns a copy of a tensor in new memory.
   [[nodiscard]] tensor copy(const tensor& x) const;
   /// Copies the elements of a tensor to a tensor of the same shape.
-  static void copy_into(const tensor& from, const tensor& to);
+  static void copy_into(const tensor& source, const tensor& destination);
 
   /// Returns the number of lanes, on which batch tiles run side by side. It does not depend on the
   /// number of threads. A lane has no lanes of its own. Default: 0.
@@ -79,7 +79,7 @@ class host_memory_backend : public backend {
   template <class T>
   [[nodiscard]] tensor copied(std::span<const T> values, const tensor_spec& spec) const;
   template <class T>
-  void copy_out(const tensor& x, std::span<T> to) const;
+  void copy_out(const tensor& x, std::span<T> destination) const;
 
   const void* loops_;
   std::size_t real_bytes_;
@@ -93,7 +93,7 @@ class host_functions {
   /// Makes the table. `function_of(static_cast<const K*>(nullptr))` returns the function for the
   /// kernel K, or null.
   template <class FunctionOf>
-  [[nodiscard]] static host_functions of(const FunctionOf& function_of) {
+  [[nodiscard]] static host_functions make(const FunctionOf& function_of) {
     host_functions result;
     result.add_all(function_of, basic_kernels{});
     result.add_all(function_of, fused_kernels{});
@@ -138,7 +138,7 @@ class host_backend : public host_memory_backend {
  protected:
   [[nodiscard]] host_function find(const kernel_type& type) const final {
     static const host_functions functions =
-        host_functions::of([]<class K>(const K*) { return function_of<K>(); });
+        host_functions::make([]<class K>(const K*) { return function_of<K>(); });
     return functions.find(type);
   }
 
@@ -146,10 +146,10 @@ class host_backend : public host_memory_backend {
   template <class K>
   [[nodiscard]] static constexpr host_function function_of() {
     if constexpr (detail::has_loops<Loops, K, value_type>) {
-      return [](const host_context& on, const void* kernel, const tensor* const* operands,
+      return [](const host_context& context, const void* kernel, const tensor* const* operands,
                 const tensor* const* results) {
-        detail::call_loops<value_type, K>(*static_cast<const Loops*>(on.loops), on.memory, kernel,
-                                          operands, results);
+        detail::call_loops<value_type, K>(*static_cast<const Loops*>(context.loops), context.memory,
+                                          kernel, operands, results);
       };
     } else {
       return nullptr;

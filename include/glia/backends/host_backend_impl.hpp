@@ -19,11 +19,11 @@ namespace glia {
 namespace detail {
 
 template <class From, class To>
-void convert(const From* from, std::size_t count, To* to) {
+void convert(const From* source, std::size_t count, To* destination) {
   if constexpr (std::is_same_v<From, To>) {
-    std::copy_n(from, count, to);
+    std::copy_n(source, count, destination);
   } else {
-    std::transform(from, from + count, to, [](From v) { return static_cast<To>(v); });
+    std::transform(source, source + count, destination, [](From v) { return static_cast<To>(v); });
   }
 }
 
@@ -45,19 +45,19 @@ tensor host_memory_backend::copied(std::span<const T> values, const tensor_spec&
 }
 
 template <class T>
-void host_memory_backend::copy_out(const tensor& x, std::span<T> to) const {
+void host_memory_backend::copy_out(const tensor& x, std::span<T> destination) const {
   detail::require_not_empty(x);
-  require<shape_error>(to.size() == x.size(), "to_host: ", x.size(),
-                       " values do not match a destination of size ", to.size());
+  require<shape_error>(destination.size() == x.size(), "to_host: ", x.size(),
+                       " values do not match a destination of size ", destination.size());
   constexpr bool integers = std::is_same_v<T, std::int32_t>;
   require_elements("to_host", spec_of(x), integers ? element::index : element::real);
   require_own(x);
   if constexpr (integers) {
-    std::copy_n(x.integers(), x.size(), to.data());
+    std::copy_n(x.integers(), x.size(), destination.data());
   } else if (real_bytes_ == sizeof(float)) {
-    detail::convert(detail::tensor_view<float>(x).data(), x.size(), to.data());
+    detail::convert(detail::tensor_view<float>(x).data(), x.size(), destination.data());
   } else {
-    detail::convert(detail::tensor_view<double>(x).data(), x.size(), to.data());
+    detail::convert(detail::tensor_view<double>(x).data(), x.size(), destination.data());
   }
 }
 
@@ -78,14 +78,16 @@ GLIA_INLINE tensor host_memory_backend::from_block(const memory_block& floats,
   return real_bytes_ == sizeof(float) ? tensor(floats, real_of(s), real_bytes_)
                                       : backend::from_block(floats, s);
 }
-GLIA_INLINE void host_memory_backend::to_host(const tensor& x, std::span<float> to) const {
-  copy_out(x, to);
+GLIA_INLINE void host_memory_backend::to_host(const tensor& x, std::span<float> destination) const {
+  copy_out(x, destination);
 }
-GLIA_INLINE void host_memory_backend::to_host(const tensor& x, std::span<double> to) const {
-  copy_out(x, to);
+GLIA_INLINE void host_memory_backend::to_host(const tensor& x,
+                                              std::span<double> destination) const {
+  copy_out(x, destination);
 }
-GLIA_INLINE void host_memory_backend::to_host(const tensor& x, std::span<std::int32_t> to) const {
-  copy_out(x, to);
+GLIA_INLINE void host_memory_backend::to_host(const tensor& x,
+                                              std::span<std::int32_t> destination) const {
+  copy_out(x, destination);
 }
 
 GLIA_INLINE void host_memory_backend::require_own(const tensor& x) const {
@@ -120,19 +122,19 @@ GLIA_INLINE void host_memory_backend::run(const kernel_call& call) const {
   }
   static_assert(std::is_trivially_destructible_v<tensor_spec>);
   alignas(tensor_spec) std::array<std::byte, most_results * sizeof(tensor_spec)> room;
-  auto* const made = reinterpret_cast<tensor_spec*>(room.data());
-  if (type.specs_for(call.kernel, call.operands, made)) {
-    call.results[0] = std::move(call.operands[0]).reshaped(made[0].shape);
+  auto* const specs = reinterpret_cast<tensor_spec*>(room.data());
+  if (type.specs_for(call.kernel, call.operands, specs)) {
+    call.results[0] = std::move(call.operands[0]).reshaped(specs[0].shape);
     return;
   }
   std::array<const tensor*, most_results> results;
   for (std::size_t i = 0; i < call.results.size(); ++i) {
-    if (made[i]) {
-      const tensor* const reused = call.reusable(i, made[i]);
+    if (specs[i]) {
+      const tensor* const reused = call.reusable(i, specs[i]);
       if (reused != nullptr) {
         call.results[i] = *reused;
       } else {
-        call.results[i] = uninitialized(made[i]);
+        call.results[i] = uninitialized(specs[i]);
       }
     }
     results[i] = &call.results[i];
@@ -146,8 +148,9 @@ GLIA_INLINE tensor host_memory_backend::copy(const tensor& x) const {
   return y;
 }
 
-GLIA_INLINE void host_memory_backend::copy_into(const tensor& from, const tensor& to) {
-  std::copy_n(from.bytes(), from.size() * bytes_of(from.type(), from.real_bytes()), to.bytes());
+GLIA_INLINE void host_memory_backend::copy_into(const tensor& source, const tensor& destination) {
+  std::copy_n(source.bytes(), source.size() * bytes_of(source.type(), source.real_bytes()),
+              destination.bytes());
 }
 
 GLIA_INLINE std::shared_ptr<const executable> host_memory_backend::compile(graph calls) const {

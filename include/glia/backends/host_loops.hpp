@@ -33,8 +33,8 @@ struct host_loops {
 
   void compute(const kernels::fake_quantize& k, const memory_pool&, const tensor& x,
                const tensor& scales, const tensor& y) const {
-    const auto low = static_cast<T>(k.range.least - k.range.zero);
-    const auto high = static_cast<T>(k.range.most - k.range.zero);
+    const auto low = static_cast<T>(k.range.minimum - k.range.zero);
+    const auto high = static_cast<T>(k.range.maximum - k.range.zero);
     const std::size_t columns = scales.size();
     for (std::size_t first = 0; first < x.size(); first += columns) {
       for (std::size_t i = 0; i < columns; ++i) {
@@ -46,11 +46,11 @@ struct host_loops {
 
   void compute(const kernels::one_hot& k, const memory_pool&, const tensor& classes,
                const tensor& y) const {
-    std::fill_n(y.data(), y.size(), static_cast<T>(k.off));
+    std::fill_n(y.data(), y.size(), static_cast<T>(k.off_value));
     for (std::size_t n = 0; n < classes.size(); ++n) {
-      const auto at = static_cast<std::size_t>(classes.integers()[n]);
-      if (at < k.count) {
-        y.data()[n * k.count + at] = static_cast<T>(k.on);
+      const auto column = static_cast<std::size_t>(classes.integers()[n]);
+      if (column < k.count) {
+        y.data()[n * k.count + column] = static_cast<T>(k.on_value);
       }
     }
   }

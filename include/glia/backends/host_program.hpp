@@ -16,7 +16,7 @@ class host_memory_backend;
 class host_program final : public executable {
  public:
   /// Plans the graph. Throws `value_error` if there is no function for one of its kernels.
-  host_program(graph calls, std::shared_ptr<const host_memory_backend> on);
+  host_program(graph calls, std::shared_ptr<const host_memory_backend> backend);
   GLIA_INLINE ~host_program() override;
 
   GLIA_INLINE void run(std::span<tensor* const> inputs, std::span<tensor> outputs,

@@ -50,7 +50,7 @@ struct host_program::state {
 
   const host_program& self;
   const graph& calls;
-  std::shared_ptr<const host_memory_backend> on;
+  std::shared_ptr<const host_memory_backend> device_owner;  // keeps `device` alive
   const host_memory_backend& device;
   storage_plan plan;
   std::vector<step> steps;
@@ -63,13 +63,13 @@ struct host_program::state {
   std::size_t owned = 0;
   mutable detail::spin_lock lock;
   mutable std::vector<std::unique_ptr<workspace>> free;
-  mutable std::size_t made = 0;
+  mutable std::size_t workspace_count = 0;
 
   state(const host_program& program, std::shared_ptr<const host_memory_backend> backend)
       : self(program),
         calls(program.calls()),
-        on(std::move(backend)),
-        device(*on),
+        device_owner(std::move(backend)),
+        device(*device_owner),
         plan(calls, device.real_bytes()),
         owned(calls.outputs().size() + calls.inputs().size()) {
     for (const graph_constant& c : calls.constants()) {
@@ -79,19 +79,20 @@ struct host_program::state {
                      c.elements));
     }
     for (value_id id = 0; id < calls.value_count(); ++id) {
-      const home where = plan.of(id).where;
-      if (where == home::input) {
+      const home value_home = plan.location_of(id).region;
+      if (value_home == home::input) {
         of_inputs.push_back(id);
-      } else if (where == home::output) {
+      } else if (value_home == home::output) {
         of_outputs.push_back(id);
-      } else if (where == home::arena) {
+      } else if (value_home == home::arena) {
         of_arena.push_back(id);
       }
     }
     for (std::size_t i = 0; i < calls.inputs().size(); ++i) {
       const graph_input& input = calls.inputs()[i];
-      changed_in_place.push_back(input.changes() && plan.of(input.next).where == home::input &&
-                                 plan.of(input.next).index == i);
+      changed_in_place.push_back(input.changes() &&
+                                 plan.location_of(input.next).region == home::input &&
+                                 plan.location_of(input.next).index == i);
     }
     add_steps();
   }
@@ -135,9 +136,9 @@ struct host_program::state {
     }
   }
 
-  void require_fitting(std::size_t number, const tensor& given) const {
-    self.require_fitting(number, given);
-    device.require_own(given);
+  void require_fitting(std::size_t number, const tensor& value) const {
+    self.require_fitting(number, value);
+    device.require_own(value);
   }
 
   [[nodiscard]] std::unique_ptr<workspace> make_workspace() const {
@@ -145,13 +146,13 @@ struct host_program::state {
     w->values.resize(calls.value_count());
     w->owned.resize(owned);
     for (value_id id = 0; id < calls.value_count(); ++id) {
-      const storage_plan::location& at = plan.of(id);
-      if (at.where == home::constant) {
-        w->values[id] = constants[at.index].part(0, calls.spec(id));
+      const storage_plan::location& location = plan.location_of(id);
+      if (location.region == home::constant) {
+        w->values[id] = constants[location.index].part(0, calls.spec(id));
       }
     }
-    for (const lane_program& one : stretches) {
-      w->lanes.push_back(one.make_workspaces(device));
+    for (const lane_program& program : stretches) {
+      w->lanes.push_back(program.make_workspaces(device));
     }
     return w;
   }
@@ -172,7 +173,7 @@ struct host_program::state {
       if (w.arena_at != w.arena.bytes()) {
         w.arena_at = w.arena.bytes();
         for (const value_id id : of_arena) {
-          w.values[id] = w.arena.part(plan.of(id).index, calls.spec(id));
+          w.values[id] = w.arena.part(plan.location_of(id).index, calls.spec(id));
         }
       }
     }
@@ -181,19 +182,19 @@ struct host_program::state {
       require_fitting(inputs.size() + i, fixed.tensors[i]);
     }
     for (const value_id id : of_inputs) {
-      const std::size_t i = plan.of(id).index;
+      const std::size_t i = plan.location_of(id).index;
       if (i >= inputs.size()) {
         if (!known) {
           w.values[id] = fixed.tensors[i - inputs.size()].part(0, calls.spec(id));
         }
         continue;
       }
-      const tensor& from = w.owned[outputs + i] ? w.owned[outputs + i] : *inputs[i];
-      w.values[id] = from.part(0, calls.spec(id));
+      const tensor& source = w.owned[outputs + i] ? w.owned[outputs + i] : *inputs[i];
+      w.values[id] = source.part(0, calls.spec(id));
     }
     w.fixed = fixed.version;
     for (const value_id id : of_outputs) {
-      tensor& owner = w.owned[plan.of(id).index];
+      tensor& owner = w.owned[plan.location_of(id).index];
       if (!owner) {
         owner = device.uninitialized(calls.spec(id));
       }
@@ -226,8 +227,8 @@ struct host_program::state {
   }
 
   [[nodiscard]] bool lies_in_output(std::size_t i) const {
-    const storage_plan::location& at = plan.of(calls.outputs()[i].value);
-    return at.where == home::output && at.index == i;
+    const storage_plan::location& location = plan.location_of(calls.outputs()[i].value);
+    return location.region == home::output && location.index == i;
   }
 };
 
@@ -246,7 +247,7 @@ class host_program::lease {
     }
     workspace_ = s.make_workspace();
     const std::lock_guard guard(s.lock);
-    s.free.reserve(++s.made);
+    s.free.reserve(++s.workspace_count);
   }
   lease(const lease&) = delete;
   lease& operator=(const lease&) = delete;
@@ -263,18 +264,20 @@ class host_program::lease {
   std::unique_ptr<workspace> workspace_;
 };
 
-GLIA_INLINE host_program::host_program(graph calls, std::shared_ptr<const host_memory_backend> on)
-    : executable(std::move(calls)), state_(std::make_unique<const state>(*this, std::move(on))) {}
+GLIA_INLINE host_program::host_program(graph calls,
+                                       std::shared_ptr<const host_memory_backend> backend)
+    : executable(std::move(calls)),
+      state_(std::make_unique<const state>(*this, std::move(backend))) {}
 GLIA_INLINE host_program::~host_program() = default;
 
 GLIA_INLINE std::size_t host_program::scratch_bytes() const { return state_->plan.arena_bytes(); }
 
 GLIA_INLINE std::size_t host_program::lane_bytes() const {
-  std::size_t most = 0;
-  for (const lane_program& one : state_->stretches) {
-    most = std::max(most, one.lane_bytes() * state_->device.lane_count());
+  std::size_t maximum = 0;
+  for (const lane_program& program : state_->stretches) {
+    maximum = std::max(maximum, program.lane_bytes() * state_->device.lane_count());
   }
-  return most;
+  return maximum;
 }
 
 GLIA_INLINE void host_program::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
@@ -299,23 +302,24 @@ GLIA_INLINE void host_program::run_into(std::span<tensor* const> inputs,
     }
   }
   s.bind(w, inputs, {}, outputs.size());
-  const auto tell = [&](std::span<const std::size_t> made) {
-    for (const std::size_t i : made) {  // copies all before the caller can write to shared memory
+  const auto tell = [&](std::span<const std::size_t> completed) {
+    // Copies all outputs before the caller can write to memory that they share.
+    for (const std::size_t i : completed) {
       if (const tensor& value = w.values[s.calls.outputs()[i].value];
           !value.shares_memory(outputs[i])) {
         s.device.copy_into(value, outputs[i]);
       }
     }
-    for (const std::size_t i : made) {
+    for (const std::size_t i : completed) {
       finished(i);
     }
   };
   const outputs_function told(tell);
   run_steps(w, nullptr, &told, times);
   if (s.steps.empty()) {
-    std::vector<std::size_t> all(outputs.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    tell(all);
+    std::vector<std::size_t> indices(outputs.size());
+    std::iota(indices.begin(), indices.end(), std::size_t{0});
+    tell(indices);
   }
   s.release_inputs(w, inputs);
 }
@@ -323,43 +327,46 @@ GLIA_INLINE void host_program::run_into(std::span<tensor* const> inputs,
 GLIA_INLINE void host_program::run_steps(workspace& w, const probe_function* probe,
                                          const outputs_function* finished, timeline* times) const {
   const state& s = *state_;
-  const host_context on = s.device.context();
-  const auto tell = [&](const step& one) {
-    if (finished != nullptr && !one.finishes.empty()) {
-      (*finished)(one.finishes);
+  const host_context context = s.device.context();
+  const auto tell = [&](const step& completed) {
+    if (finished != nullptr && !completed.finishes.empty()) {
+      (*finished)(completed.finishes);
     }
   };
-  for (const step& one : s.steps) {
+  for (const step& current : s.steps) {
     const std::int64_t begin = times == nullptr ? 0 : timeline::now();
     const auto note = [&] {
       if (times != nullptr) {
-        const std::size_t node = one.node == nullptr
-                                     ? kernel_time::no_node
-                                     : static_cast<std::size_t>(one.node - s.calls.nodes().data());
-        times->kernels.push_back(
-            {&s.calls, node, one.stretch, 0, std::this_thread::get_id(), begin, timeline::now()});
+        const std::size_t node =
+            current.node == nullptr
+                ? kernel_time::no_node
+                : static_cast<std::size_t>(current.node - s.calls.nodes().data());
+        times->kernels.push_back({&s.calls, node, current.stretch, 0, std::this_thread::get_id(),
+                                  begin, timeline::now()});
       }
     };
-    if (one.run == nullptr) {
-      s.stretches[one.stretch].run(s.device, w.values, w.lanes[one.stretch], s.calls, times);
+    if (current.run == nullptr) {
+      s.stretches[current.stretch].run(s.device, w.values, w.lanes[current.stretch], s.calls,
+                                       times);
       note();
-      tell(one);
+      tell(current);
       continue;
     }
     std::array<const tensor*, most_operands> operands;
     std::array<const tensor*, most_results> results;
-    for (std::size_t i = 0; i < one.node->operands.size(); ++i) {
-      operands[i] = w.at(one.node->operands[i]);
+    for (std::size_t i = 0; i < current.node->operands.size(); ++i) {
+      operands[i] = w.at(current.node->operands[i]);
     }
-    for (std::size_t i = 0; i < one.node->results.size(); ++i) {
-      results[i] = w.at(one.node->results[i]);
+    for (std::size_t i = 0; i < current.node->results.size(); ++i) {
+      results[i] = w.at(current.node->results[i]);
     }
-    one.run(on, one.node->kernel.value(), operands.data(), results.data());
+    current.run(context, current.node->kernel.value(), operands.data(), results.data());
     note();
     if (probe != nullptr) {
-      (*probe)(*one.node, std::span<const tensor* const>(results.data(), one.node->results.size()));
+      (*probe)(*current.node,
+               std::span<const tensor* const>(results.data(), current.node->results.size()));
     }
-    tell(one);
+    tell(current);
   }
 }
 

@@ -95,7 +95,7 @@ class lane_program {
   /// A tensor that the kernels of a batch tile use.
   struct local {
     enum class kind : std::uint8_t { rows, shared, key, in_lane, sum };
-    kind what;
+    kind category;
     value_id value;
     tensor_spec spec;       // spec for the whole batch
     std::size_t index = 0;  // offset in a lane's memory; for a sum, its index in memory_.sums
@@ -110,7 +110,7 @@ class lane_program {
     std::vector<std::size_t> sums;  // indices of locals that are sums
   };
 
-  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  static constexpr std::size_t no_local = static_cast<std::size_t>(-1);
 
   /// Adds the elements of a tensor to those of `sum`.
   static void add(const host_memory_backend& device, const tensor& sum, const tensor& addend) {
@@ -124,13 +124,13 @@ class lane_program {
   /// Determines the sizes of the batch tiles. There are few different sizes.
   void find_counts(std::size_t lanes) {
     for (std::size_t i = 0; i < lanes; ++i) {
-      std::size_t left = (i + 1) * range_.rows / lanes - i * range_.rows / lanes;
-      while (left > 0) {
-        const std::size_t count = std::min(left, range_.piece);
+      std::size_t remaining = (i + 1) * range_.rows / lanes - i * range_.rows / lanes;
+      while (remaining > 0) {
+        const std::size_t count = std::min(remaining, range_.piece);
         if (std::find(counts_.begin(), counts_.end(), count) == counts_.end()) {
           counts_.push_back(count);
         }
-        left -= count;
+        remaining -= count;
       }
     }
   }
@@ -139,14 +139,14 @@ class lane_program {
            std::size_t number) {
     const graph_node& node = calls.nodes()[number];
     const storage_plan::roles roles = storage_plan::roles_of(calls, node);
-    call one{device.function_for(node.kernel.type()), number, {}, {}, {}, {}};
+    call c{device.function_for(node.kernel.type()), number, {}, {}, {}, {}};
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
-      one.operands.push_back(local_of(calls, plan, node.operands[i], roles.operands[i]));
+      c.operands.push_back(local_of(calls, plan, node.operands[i], roles.operands[i]));
     }
     for (std::size_t i = 0; i < node.results.size(); ++i) {
-      one.results.push_back(local_of(calls, plan, node.results[i], roles.results[i]));
+      c.results.push_back(local_of(calls, plan, node.results[i], roles.results[i]));
       if (roles.results[i] == batch_axis::summed && node.results[i] != no_value) {
-        one.sums.push_back(one.results.back());
+        c.sums.push_back(c.results.back());
       }
     }
     if (node.kernel.relabels(calls.specs(node.operands))) {
@@ -154,36 +154,36 @@ class lane_program {
     }
     const bool gives_rows = roles.results[0] == batch_axis::rows;
     for (const std::size_t count : counts_) {
-      one.kernels.push_back(gives_rows ? node.kernel.for_rows(count) : node.kernel);
+      c.kernels.push_back(gives_rows ? node.kernel.for_rows(count) : node.kernel);
     }
-    calls_.push_back(std::move(one));
+    calls_.push_back(std::move(c));
   }
 
   [[nodiscard]] std::size_t local_of(const graph& calls, const storage_plan& plan, value_id id,
                                      batch_axis role) {
     if (id == no_value) {
-      return none;
+      return no_local;
     }
     for (std::size_t i = 0; i < locals_.size(); ++i) {
       if (locals_[i].value == id) {
         return i;
       }
     }
-    local one{local::kind::rows, id, calls.spec(id), 0};
+    local l{local::kind::rows, id, calls.spec(id), 0};
     if (role == batch_axis::summed) {
-      one.what = local::kind::sum;
-      while (memory_.sums[one.index].value != id) {
-        ++one.index;
+      l.category = local::kind::sum;
+      while (memory_.sums[l.index].value != id) {
+        ++l.index;
       }
-    } else if (plan.of(id).where == storage_plan::home::lane) {
-      one.what = local::kind::in_lane;
-      one.index = plan.of(id).index;
+    } else if (plan.location_of(id).region == storage_plan::home::lane) {
+      l.category = local::kind::in_lane;
+      l.index = plan.location_of(id).index;
     } else if (role == batch_axis::shared) {
-      one.what = local::kind::shared;
+      l.category = local::kind::shared;
     } else if (role == batch_axis::key) {
-      one.what = local::kind::key;
+      l.category = local::kind::key;
     }
-    locals_.push_back(one);
+    locals_.push_back(l);
     return locals_.size() - 1;
   }
 
@@ -197,17 +197,17 @@ class lane_program {
       for (std::size_t i = 0; i < locals_.size(); ++i) {
         w.views[i] = view(locals_[i], values, w, first, count, begins);
       }
-      for (const call& one : calls_) {
+      for (const call& c : calls_) {
         const std::int64_t start = times == nullptr ? 0 : timeline::now();
-        run_call(device, one, variant, w);
-        for (std::size_t i = 0; !begins && i < one.sums.size(); ++i) {
-          const local& sum = locals_[one.sums[i]];
+        run_call(device, c, variant, w);
+        for (std::size_t i = 0; !begins && i < c.sums.size(); ++i) {
+          const local& sum = locals_[c.sums[i]];
           const tensor part = w.memory.part(memory_.sums[sum.index].part, sum.spec);
-          add(device, part, w.views[one.sums[i]]);
+          add(device, part, w.views[c.sums[i]]);
         }
         if (times != nullptr) {
-          times->push_back({&calls, one.node, number_, count, std::this_thread::get_id(), start,
-                            timeline::now()});
+          times->push_back(
+              {&calls, c.node, number_, count, std::this_thread::get_id(), start, timeline::now()});
         }
       }
       first += count;
@@ -216,7 +216,7 @@ class lane_program {
 
   [[nodiscard]] tensor view(const local& l, const std::vector<tensor>& values, const workspace& w,
                             std::size_t first, std::size_t count, bool begins) const {
-    switch (l.what) {
+    switch (l.category) {
       case local::kind::rows:
         return values[l.value].rows(first, count);
       case local::kind::shared:
@@ -238,18 +238,18 @@ class lane_program {
     return key;
   }
 
-  void run_call(const host_memory_backend& device, const call& one, std::size_t variant,
+  void run_call(const host_memory_backend& device, const call& c, std::size_t variant,
                 const workspace& w) const {
     static const tensor nothing;
     std::array<const tensor*, most_operands> operands;
     std::array<const tensor*, most_results> results;
-    for (std::size_t i = 0; i < one.operands.size(); ++i) {
-      operands[i] = one.operands[i] == none ? &nothing : &w.views[one.operands[i]];
+    for (std::size_t i = 0; i < c.operands.size(); ++i) {
+      operands[i] = c.operands[i] == no_local ? &nothing : &w.views[c.operands[i]];
     }
-    for (std::size_t i = 0; i < one.results.size(); ++i) {
-      results[i] = one.results[i] == none ? &nothing : &w.views[one.results[i]];
+    for (std::size_t i = 0; i < c.results.size(); ++i) {
+      results[i] = c.results[i] == no_local ? &nothing : &w.views[c.results[i]];
     }
-    one.run(device.context(), one.kernels[variant].value(), operands.data(), results.data());
+    c.run(device.context(), c.kernels[variant].value(), operands.data(), results.data());
   }
 
   stretch range_;

@@ -39,25 +39,25 @@ class merged_loops {
 
   /// Removes and returns the innermost loop in which a tensor's step is 1.
   [[nodiscard]] loop take_contiguous(std::size_t tensor) {
-    std::size_t at = 0;
-    while (loops_[at].step[tensor] != 1) {
-      ++at;
+    std::size_t index = 0;
+    while (loops_[index].step[tensor] != 1) {
+      ++index;
     }
-    const loop taken = loops_[at];
-    for (--count_; at < count_; ++at) {
-      loops_[at] = loops_[at + 1];
+    const loop removed = loops_[index];
+    for (--count_; index < count_; ++index) {
+      loops_[index] = loops_[index + 1];
     }
-    return taken;
+    return removed;
   }
 
   /// Returns the offset of each tensor for the `run`-th run of the innermost loop.
   [[nodiscard]] steps offsets(std::size_t run) const noexcept {
     steps result{};
     for (std::size_t l = 1; l < count_; ++l) {
-      const std::size_t at = run % loops_[l].extent;
+      const std::size_t position = run % loops_[l].extent;
       run /= loops_[l].extent;
       for (std::size_t i = 0; i < Tensors; ++i) {
-        result[i] += at * loops_[l].step[i];
+        result[i] += position * loops_[l].step[i];
       }
     }
     return result;

@@ -17,14 +17,14 @@ namespace glia::detail {
 /// A graph whose nodes run one after another, for backends that do not compile graphs.
 class node_by_node final : public executable {
  public:
-  node_by_node(graph calls, std::shared_ptr<const backend> on)
+  node_by_node(graph calls, std::shared_ptr<const backend> backend)
       : executable(std::move(calls)),
-        backend_(std::move(on)),
+        backend_(std::move(backend)),
         last_use_(this->calls().value_count()) {
     const graph_uses uses(this->calls());
     for (value_id id = 0; id < last_use_.size(); ++id) {
       const std::vector<std::size_t>& takers = uses.takers(id);
-      last_use_[id] = uses.leaves(id) || takers.empty() ? graph_uses::none : takers.back();
+      last_use_[id] = uses.leaves(id) || takers.empty() ? graph_uses::no_node : takers.back();
     }
   }
 
@@ -69,8 +69,8 @@ class node_by_node final : public executable {
         continue;
       }
       const auto later = node.operands.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-      const bool again = std::find(later, node.operands.end(), id) != node.operands.end();
-      if (last_use_[id] == number && !again) {
+      const bool is_repeated = std::find(later, node.operands.end(), id) != node.operands.end();
+      if (last_use_[id] == number && !is_repeated) {
         operands[i] = std::move(values[id]);
       } else {
         operands[i] = values[id];
@@ -95,8 +95,8 @@ class node_by_node final : public executable {
   }
 
   std::shared_ptr<const backend> backend_;
-  std::vector<std::size_t>
-      last_use_;  // for each value: the last node that uses it, if none is after it
+  // For each value, the last node that uses it; graph_uses::no_node if the value must be kept.
+  std::vector<std::size_t> last_use_;
 };
 
 }  // namespace glia::detail

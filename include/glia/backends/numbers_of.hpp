@@ -16,19 +16,20 @@ using host_numbers = std::variant<std::vector<float>, std::vector<double>>;
 }  // namespace detail
 
 /// Returns the elements of a tensor of real numbers, in row-major order, with all their digits.
-[[nodiscard]] inline detail::host_numbers numbers_of(const device& on, const tensor& x) {
+[[nodiscard]] inline detail::host_numbers numbers_of(const glia::device& device, const tensor& x) {
   const auto read = [&]<class T>(std::vector<T> numbers) -> detail::host_numbers {
-    on.to_host(x, std::span<T>(numbers));
+    device.to_host(x, std::span<T>(numbers));
     return numbers;
   };
-  return on.real_bytes() == sizeof(float) ? read(std::vector<float>(x.size()))
-                                          : read(std::vector<double>(x.size()));
+  return device.real_bytes() == sizeof(float) ? read(std::vector<float>(x.size()))
+                                              : read(std::vector<double>(x.size()));
 }
 
 /// Makes a tensor of numbers on a device.
-[[nodiscard]] inline tensor tensor_of(const device& on, const detail::host_numbers& numbers,
-                                      const shape& s) {
-  return std::visit([&](const auto& all) { return on.from_host(std::span(all), s); }, numbers);
+[[nodiscard]] inline tensor tensor_of(const glia::device& device,
+                                      const detail::host_numbers& numbers, const shape& s) {
+  return std::visit([&](const auto& values) { return device.from_host(std::span(values), s); },
+                    numbers);
 }
 
 }  // namespace glia

@@ -44,7 +44,7 @@ class executable {
                    const fixed_inputs& fixed, const probe_function* probe,
                    timeline* times) const = 0;
 
-  // What follows is optional.
+  // The following member functions are optional.
 
   /// Runs the graph and writes the outputs to existing tensors; see program::run_into. Default:
   /// throws `value_error`.
@@ -58,7 +58,7 @@ class executable {
 
  protected:
   /// Throws `value_error` or `shape_error` unless the tensors fit the inputs of the graph.
-  void require_fitting(std::size_t input, const tensor& given) const;
+  void require_fitting(std::size_t input, const tensor& value) const;
   void require_counts(std::size_t inputs, std::size_t outputs) const;
 
  private:
@@ -73,8 +73,8 @@ class program {
  public:
   /// Compiles the graph for a device. Throws `value_error` if the device cannot run one of its
   /// kernels.
-  program(graph calls, const glia::device& on)
-      : device_(on), executable_(on.implementation().compile(std::move(calls))) {}
+  program(graph calls, const glia::device& device)
+      : device_(device), executable_(device.implementation().compile(std::move(calls))) {}
 
   /// Returns the graph.
   [[nodiscard]] const graph& calls() const noexcept { return executable_->calls(); }

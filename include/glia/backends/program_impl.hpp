@@ -26,13 +26,13 @@ GLIA_INLINE void executable::require_counts(std::size_t inputs, std::size_t outp
                        calls_.outputs().size(), " outputs, got ", inputs, " and ", outputs);
 }
 
-GLIA_INLINE void executable::require_fitting(std::size_t number, const tensor& given) const {
+GLIA_INLINE void executable::require_fitting(std::size_t number, const tensor& value) const {
   const graph_input& input = calls_.inputs()[number];
   const tensor_spec expected = calls_.spec(input.value);
-  require<shape_error>(given.shape() == expected.shape && given.type() == expected.type,
+  require<shape_error>(value.shape() == expected.shape && value.type() == expected.type,
                        "compiled graph: expected for the input '", input.name,
-                       "' a tensor of shape ", expected.shape, ", got ", given.shape(),
-                       given.shape() == expected.shape ? " with another element type" : "",
+                       "' a tensor of shape ", expected.shape, ", got ", value.shape(),
+                       value.shape() == expected.shape ? " with another element type" : "",
                        "; a compiled graph runs only for the shapes with which it was recorded");
 }
 

@@ -29,9 +29,9 @@ class recording_backend final : public backend {
                                              const shape& s) const override;
   [[nodiscard]] GLIA_INLINE tensor from_host(std::span<const std::int32_t> values,
                                              const shape& s) const override;
-  GLIA_INLINE void to_host(const tensor& x, std::span<float> to) const override;
-  GLIA_INLINE void to_host(const tensor& x, std::span<double> to) const override;
-  GLIA_INLINE void to_host(const tensor& x, std::span<std::int32_t> to) const override;
+  GLIA_INLINE void to_host(const tensor& x, std::span<float> destination) const override;
+  GLIA_INLINE void to_host(const tensor& x, std::span<double> destination) const override;
+  GLIA_INLINE void to_host(const tensor& x, std::span<std::int32_t> destination) const override;
   GLIA_INLINE void run(const kernel_call& call) const override;
   [[nodiscard]] fused_kernel_set fused() const override { return fused_; }
   [[nodiscard]] graph* recording() const override { return &graph_; }

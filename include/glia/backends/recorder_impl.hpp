@@ -14,11 +14,11 @@ namespace glia {
 namespace detail {
 
 template <class Element, class Number>
-[[nodiscard]] tensor recorded_constant(graph& to, std::span<const Number> values,
+[[nodiscard]] tensor recorded_constant(graph& calls, std::span<const Number> values,
                                        const tensor_spec& spec) {
   require_values(values.size(), spec.shape);
-  return tensor::recorded(to.add_constant(spec, std::vector<Element>(values.begin(), values.end())),
-                          spec);
+  return tensor::recorded(
+      calls.add_constant(spec, std::vector<Element>(values.begin(), values.end())), spec);
 }
 
 [[noreturn]] inline void throw_no_elements(const tensor& x) {
@@ -42,13 +42,16 @@ GLIA_INLINE tensor recording_backend::from_host(std::span<const std::int32_t> va
   return detail::recorded_constant<std::int32_t>(graph_, values, {s, element::index});
 }
 
-GLIA_INLINE void recording_backend::to_host(const tensor& x, std::span<float> /*to*/) const {
+GLIA_INLINE void recording_backend::to_host(const tensor& x,
+                                            std::span<float> /*destination*/) const {
   detail::throw_no_elements(x);
 }
-GLIA_INLINE void recording_backend::to_host(const tensor& x, std::span<double> /*to*/) const {
+GLIA_INLINE void recording_backend::to_host(const tensor& x,
+                                            std::span<double> /*destination*/) const {
   detail::throw_no_elements(x);
 }
-GLIA_INLINE void recording_backend::to_host(const tensor& x, std::span<std::int32_t> /*to*/) const {
+GLIA_INLINE void recording_backend::to_host(const tensor& x,
+                                            std::span<std::int32_t> /*destination*/) const {
   detail::throw_no_elements(x);
 }
 

@@ -15,17 +15,18 @@ namespace glia {
 /// precision.
 template <class T>
 [[nodiscard]] bool is_usual_variance(T widened) {
-  constexpr T least = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-  return widened > least && widened < 1 / least;
+  constexpr T limit = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  return widened > limit && widened < 1 / limit;
 }
 
 namespace detail {
 
-/// Returns the rounding error of a mean; `off` is the mean distance of the numbers from it. Returns
-/// 0 if `off` is more than a rounding error, because the mean was then computed over several ranks.
+/// Returns the rounding error of a mean; `offset` is the mean distance of the numbers from it.
+/// Returns 0 if `offset` is more than a rounding error, because the mean was then computed over
+/// several ranks.
 template <class T>
-[[nodiscard]] T rest_of_mean(T mean, T off) {
-  return std::abs(off) <= std::numeric_limits<T>::epsilon() * std::abs(mean) ? off : T{0};
+[[nodiscard]] T rest_of_mean(T mean, T offset) {
+  return std::abs(offset) <= std::numeric_limits<T>::epsilon() * std::abs(mean) ? offset : T{0};
 }
 
 }  // namespace detail
@@ -54,11 +55,11 @@ class set_statistics {
       return;
     }
     // With this bound, the factor and its reciprocal stay in the range of normal numbers.
-    constexpr int most = std::numeric_limits<T>::max_exponent - 8;
+    constexpr int max_power = std::numeric_limits<T>::max_exponent - 8;
     // If the numbers are far below the root of epsilon, a factor that fits them would move epsilon
     // out of the range.
     const T size = std::max(largest, static_cast<T>(std::sqrt(epsilon)));
-    const int power = size > 0 ? std::clamp(std::ilogb(size), -most, most) : 0;
+    const int power = size > 0 ? std::clamp(std::ilogb(size), -max_power, max_power) : 0;
     factor_ = std::ldexp(T{1}, -power);
     if (centered) {
       const T first = factor_ * x(0);
@@ -67,11 +68,11 @@ class set_statistics {
         apart.add(factor_ * x(i) - first);
       }
       mean_ = first + apart.value() / count;
-      detail::compensated_sum<T> off;
+      detail::compensated_sum<T> offset_sum;
       for (std::size_t i = 0; i < n; ++i) {
-        off.add(factor_ * x(i) - mean_);
+        offset_sum.add(factor_ * x(i) - mean_);
       }
-      const T correction = off.value() / count;
+      const T correction = offset_sum.value() / count;
       const T rounded = mean_ + correction;
       rest_ = correction - (rounded - mean_);
       mean_ = rounded;
@@ -110,17 +111,17 @@ class set_statistics {
 struct normalized_sets {
   explicit normalized_sets(const shape& x, normalization kind, std::size_t groups)
       : columns(x.back()) {
-    const std::size_t all = row_count(x);
+    const std::size_t total_rows = row_count(x);
     if (kernels::is_by_rows(kind)) {
-      samples = all;
+      samples = total_rows;
       run = columns;
     } else if (kind == normalization::group) {
       samples = x[0];
-      rows = all / samples;
+      rows = total_rows / samples;
       run = columns / groups;
       per_sample = groups;
     } else {
-      rows = all;
+      rows = total_rows;
       per_sample = columns;
     }
   }

@@ -9,7 +9,7 @@
 namespace glia::detail {
 
 /// A backend that computes no numbers: its tensors have only a shape and an element type, and every
-/// number that is read from them is 0. A derived class says what a tensor is.
+/// number that is read from them is 0. A derived class makes the tensors.
 class shape_backend : public backend {
  public:
   [[nodiscard]] tensor from_host(std::span<const float>, const shape& s) const final {
@@ -21,14 +21,14 @@ class shape_backend : public backend {
   [[nodiscard]] tensor from_host(std::span<const std::int32_t>, const shape& s) const final {
     return make({s, element::index});
   }
-  void to_host(const tensor&, std::span<float> to) const final {
-    std::fill(to.begin(), to.end(), 0.0F);
+  void to_host(const tensor&, std::span<float> destination) const final {
+    std::fill(destination.begin(), destination.end(), 0.0F);
   }
-  void to_host(const tensor&, std::span<double> to) const final {
-    std::fill(to.begin(), to.end(), 0.0);
+  void to_host(const tensor&, std::span<double> destination) const final {
+    std::fill(destination.begin(), destination.end(), 0.0);
   }
-  void to_host(const tensor&, std::span<std::int32_t> to) const final {
-    std::fill(to.begin(), to.end(), 0);
+  void to_host(const tensor&, std::span<std::int32_t> destination) const final {
+    std::fill(destination.begin(), destination.end(), 0);
   }
 
  protected:

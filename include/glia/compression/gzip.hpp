@@ -39,27 +39,28 @@ struct gzip_files {
       require<data_error>(file_ != nullptr, path.string(),
                           ": the file cannot be opened for reading");
       // zlib allocates three times the size of its buffer, even for a small file.
-      constexpr std::uintmax_t least = 8192;
-      constexpr std::uintmax_t most = 262144;
+      constexpr std::uintmax_t min_buffer = 8192;
+      constexpr std::uintmax_t max_buffer = 262144;
       std::error_code unknown;
       const std::uintmax_t size = std::filesystem::file_size(path, unknown);
-      gzbuffer(file_.get(), static_cast<unsigned>(unknown ? most : std::clamp(size, least, most)));
+      gzbuffer(file_.get(), static_cast<unsigned>(
+                                unknown ? max_buffer : std::clamp(size, min_buffer, max_buffer)));
     }
 
     [[nodiscard]] std::size_t read(std::span<std::uint8_t> buffer) {
       std::size_t done = 0;
       while (done < buffer.size()) {
-        const auto wanted = static_cast<unsigned>(
+        const auto requested = static_cast<unsigned>(
             std::min<std::size_t>(buffer.size() - done, std::numeric_limits<int>::max()));
-        const int got = gzread(file_.get(), buffer.data() + done, wanted);
+        const int count = gzread(file_.get(), buffer.data() + done, requested);
         int code = Z_OK;
         const char* reason = gzerror(file_.get(), &code);
-        require<data_error>(got >= 0 && (code == Z_OK || code == Z_STREAM_END), path_.string(),
+        require<data_error>(count >= 0 && (code == Z_OK || code == Z_STREAM_END), path_.string(),
                             ": the compressed data are damaged or truncated (", reason, ")");
-        if (got == 0) {
+        if (count == 0) {
           break;
         }
-        done += static_cast<std::size_t>(got);
+        done += static_cast<std::size_t>(count);
       }
       return done;
     }

@@ -18,11 +18,11 @@ class arena {
         const std::size_t size = std::max(bytes + alignment, chunk_bytes);
         chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size});
       }
-      void* at = chunks_[chunk_].memory.get() + used_;
+      void* address = chunks_[chunk_].memory.get() + used_;
       std::size_t space = chunks_[chunk_].size - used_;
-      if (std::align(alignment, bytes, at, space) != nullptr) {
+      if (std::align(alignment, bytes, address, space) != nullptr) {
         used_ = chunks_[chunk_].size - space + bytes;
-        return at;
+        return address;
       }
     }
   }

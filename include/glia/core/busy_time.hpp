@@ -29,15 +29,15 @@ struct busy_time {
 class busy_log {
  public:
   [[nodiscard]] bool watched() const noexcept { return watched_.load(std::memory_order_relaxed); }
-  void watch(bool on) {
+  void watch(bool enabled) {
     const std::lock_guard guard(lock_);
-    watched_ = on;
+    watched_ = enabled;
     times_.clear();
   }
-  void add(const busy_time& one) {
+  void add(const busy_time& interval) {
     const std::lock_guard guard(lock_);
     if (watched_) {
-      times_.push_back(one);
+      times_.push_back(interval);
     }
   }
   /// Returns the times that were logged since the last call.

@@ -16,15 +16,15 @@ class checksum {
   void add(std::uint64_t word) { sum_ = (sum_ ^ word) * 0x100000001B3; }
   void add(std::string_view bytes) {
     add(bytes.size());
-    std::size_t at = 0;
-    for (; at + sizeof(std::uint64_t) <= bytes.size(); at += sizeof(std::uint64_t)) {
+    std::size_t offset = 0;
+    for (; offset + sizeof(std::uint64_t) <= bytes.size(); offset += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
-      std::memcpy(&word, bytes.data() + at, sizeof(word));
+      std::memcpy(&word, bytes.data() + offset, sizeof(word));
       add(word);
     }
     std::uint64_t rest = 0;
-    if (at < bytes.size()) {
-      std::memcpy(&rest, bytes.data() + at, bytes.size() - at);
+    if (offset < bytes.size()) {
+      std::memcpy(&rest, bytes.data() + offset, bytes.size() - offset);
     }
     add(rest);
   }

@@ -22,8 +22,8 @@ inline constexpr auto crc32c_tables = [] {
   }
   for (std::size_t i = 1; i < tables.size(); ++i) {
     for (std::uint32_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t before = tables[i - 1][byte];
-      tables[i][byte] = (before >> 8U) ^ tables[0][before & 0xFFU];
+      const std::uint32_t previous = tables[i - 1][byte];
+      tables[i][byte] = (previous >> 8U) ^ tables[0][previous & 0xFFU];
     }
   }
   return tables;
@@ -38,18 +38,18 @@ inline constexpr auto crc32c_tables = [] {
   static_assert(std::endian::native == std::endian::little, "bytes are read as words");
   const auto& tables = detail::crc32c_tables;
   std::uint32_t sum = 0xFFFFFFFF;
-  std::size_t at = 0;
-  for (; at + sizeof(std::uint64_t) <= bytes.size(); at += sizeof(std::uint64_t)) {
+  std::size_t offset = 0;
+  for (; offset + sizeof(std::uint64_t) <= bytes.size(); offset += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    std::memcpy(&word, bytes.data() + offset, sizeof(word));
     word ^= sum;
     sum = 0;
     for (std::size_t i = 0; i < tables.size(); ++i) {
       sum ^= tables[tables.size() - 1 - i][(word >> (8 * i)) & 0xFFU];
     }
   }
-  for (; at < bytes.size(); ++at) {
-    sum = (sum >> 8U) ^ tables[0][(sum ^ static_cast<unsigned char>(bytes[at])) & 0xFFU];
+  for (; offset < bytes.size(); ++offset) {
+    sum = (sum >> 8U) ^ tables[0][(sum ^ static_cast<unsigned char>(bytes[offset])) & 0xFFU];
   }
   return ~sum;
 }

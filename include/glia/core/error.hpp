@@ -40,25 +40,25 @@ namespace detail {
 /// messages, and none of them has to be fast.
 class text_part {
  public:
-  text_part(const char* characters) : at_(characters), write_(&write_characters) {}
+  text_part(const char* characters) : value_(characters), write_(&write_characters) {}
   template <class T>
-  text_part(const T& value) : at_(&value), write_(&write_value<T>) {}
+  text_part(const T& value) : value_(&value), write_(&write_value<T>) {}
 
   friend std::ostream& operator<<(std::ostream& out, const text_part& part) {
-    part.write_(out, part.at_);
+    part.write_(out, part.value_);
     return out;
   }
 
  private:
-  static void write_characters(std::ostream& out, const void* at) {
-    out << static_cast<const char*>(at);
+  static void write_characters(std::ostream& out, const void* value) {
+    out << static_cast<const char*>(value);
   }
   template <class T>
-  static void write_value(std::ostream& out, const void* at) {
-    out << *static_cast<const T*>(at);
+  static void write_value(std::ostream& out, const void* value) {
+    out << *static_cast<const T*>(value);
   }
 
-  const void* at_;
+  const void* value_;
   void (*write_)(std::ostream&, const void*);
 };
 

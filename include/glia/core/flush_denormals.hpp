@@ -12,16 +12,16 @@ namespace glia {
 /// Intel processors, a product of such numbers takes a hundred times as long as other products.
 class flush_denormals {
  public:
-  flush_denormals() noexcept : before_(state()) {
-    if ((before_ & flushing) != flushing) {
-      set_state(before_ | flushing);
+  flush_denormals() noexcept : saved_(state()) {
+    if ((saved_ & flushing) != flushing) {
+      set_state(saved_ | flushing);
     }
   }
   flush_denormals(const flush_denormals&) = delete;
   flush_denormals& operator=(const flush_denormals&) = delete;
   ~flush_denormals() {
-    if ((before_ & flushing) != flushing) {
-      set_state(before_);
+    if ((saved_ & flushing) != flushing) {
+      set_state(saved_);
     }
   }
 
@@ -47,7 +47,7 @@ class flush_denormals {
   static void set_state(word) noexcept {}
 #endif
 
-  word before_;
+  word saved_;
 };
 
 }  // namespace glia

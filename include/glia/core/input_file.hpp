@@ -65,14 +65,14 @@ template <class Bytes, class Read>
   constexpr std::uint64_t first = 4096;
   bytes.clear();
   while (bytes.size() < announced) {
-    const std::size_t have = bytes.size();
-    const auto wanted = static_cast<std::size_t>(
-        std::min(std::max<std::uint64_t>(first, 3 * std::uint64_t{have}), announced - have));
-    bytes.reserve(have + wanted);
-    bytes.resize(have + wanted);
-    const auto got = static_cast<std::size_t>(read(bytes.data() + have, wanted));
-    if (got < wanted) {
-      bytes.resize(have + got);
+    const std::size_t size = bytes.size();
+    const auto count = static_cast<std::size_t>(
+        std::min(std::max<std::uint64_t>(first, 3 * std::uint64_t{size}), announced - size));
+    bytes.reserve(size + count);
+    bytes.resize(size + count);
+    const auto received = static_cast<std::size_t>(read(bytes.data() + size, count));
+    if (received < count) {
+      bytes.resize(size + received);
       break;
     }
   }

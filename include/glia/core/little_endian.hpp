@@ -8,9 +8,9 @@
 namespace glia::detail {
 
 /// Appends the `bytes` low bytes of a word, the lowest byte first.
-inline void append_little_endian(std::string& to, std::uint64_t word, std::size_t bytes) {
+inline void append_little_endian(std::string& destination, std::uint64_t word, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) {
-    to += static_cast<char>(word >> (8 * i));
+    destination += static_cast<char>(word >> (8 * i));
   }
 }
 

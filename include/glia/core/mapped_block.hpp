@@ -26,25 +26,25 @@ inline constexpr std::size_t mapped_block_alignment = 64;
                        "map_block: cannot map ", bytes, " bytes at offset ", offset, " of ",
                        file.path().string(), ", which has ", file.size(), " bytes");
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t within = offset % page;
+  const std::size_t page_offset = offset % page;
   // One extra page before the data, for the header that a block has in front of its bytes.
-  const std::size_t length = page + within + bytes;
-  void* const room =
+  const std::size_t length = page + page_offset + bytes;
+  void* const region =
       mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  require<data_error>(room != MAP_FAILED, file.path().string(),
+  require<data_error>(region != MAP_FAILED, file.path().string(),
                       ": not enough address space to map ", bytes, " of its bytes");
-  auto* const begin = static_cast<std::byte*>(room);
+  auto* const begin = static_cast<std::byte*>(region);
   try {
-    file.map(offset - within, within + bytes, PROT_READ | PROT_WRITE, begin + page);
+    file.map(offset - page_offset, page_offset + bytes, PROT_READ | PROT_WRITE, begin + page);
   } catch (...) {
-    munmap(room, length);
+    munmap(region, length);
     throw;
   }
-  return memory_block::taken_over(begin + page + within, bytes,
+  return memory_block::taken_over(begin + page + page_offset, bytes,
                                   [](void* memory, std::size_t size) noexcept {
-                                    const auto at = reinterpret_cast<std::size_t>(memory);
-                                    const std::size_t behind = page + at % page;
-                                    munmap(static_cast<std::byte*>(memory) - behind, behind + size);
+                                    const auto address = reinterpret_cast<std::size_t>(memory);
+                                    const std::size_t lead = page + address % page;
+                                    munmap(static_cast<std::byte*>(memory) - lead, lead + size);
                                   });
 }
 

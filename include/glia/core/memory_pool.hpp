@@ -69,7 +69,7 @@ class memory_pool {
     header* next_free;
     state* home;  // null if the block does not belong to a pool
     void (*release)(void* memory, std::size_t bytes) noexcept;
-    shard* from;
+    shard* origin;
     std::size_t round;  // round of the shard in which the block was released
   };
   static_assert(sizeof(header) <= alignment);
@@ -81,13 +81,13 @@ class memory_pool {
     std::size_t round = 0;      // number of times that memory was freed to stay within the limit
     std::ptrdiff_t blocks = 0;  // blocks in use
     std::size_t bytes = 0;      // bytes of the blocks in use
-    std::size_t most = 0;       // largest value of `bytes`
+    std::size_t peak = 0;       // largest value of `bytes`
     std::array<header*, classes> free{};
 
     void hand_out(const header* head) noexcept {
       ++blocks;
       bytes += total_of(head->size_class);
-      most = std::max(most, bytes);
+      peak = std::max(peak, bytes);
     }
   };
 
@@ -97,15 +97,16 @@ class memory_pool {
     detail::spin_lock growing;
     bool closed = false;
     std::atomic<std::size_t> reserved{0};
-    std::atomic<std::ptrdiff_t> left{0};  // blocks that are still in use after the pool is closed
+    // The number of blocks that are still in use after the pool is closed.
+    std::atomic<std::ptrdiff_t> remaining{0};
 
     explicit state(std::size_t count) : used(count) {}
     state(const state&) = delete;
     state& operator=(const state&) = delete;
     ~state() {
       trim();
-      for (auto& one : shards) {
-        delete one.load();
+      for (auto& slot : shards) {
+        delete slot.load();
       }
     }
 
@@ -113,22 +114,22 @@ class memory_pool {
       static std::atomic<std::size_t> threads{0};
       thread_local const std::size_t number = threads.fetch_add(1, std::memory_order_relaxed);
       std::atomic<shard*>& mine = shards[number % used];
-      if (shard* const made = mine.load(std::memory_order_acquire)) {
-        return *made;
+      if (shard* const existing = mine.load(std::memory_order_acquire)) {
+        return *existing;
       }
       const std::lock_guard guard(growing);
       if (mine.load(std::memory_order_relaxed) == nullptr) {
-        auto made = std::make_unique<shard>();
-        made->closed = closed;
-        mine.store(made.release(), std::memory_order_release);
+        auto created = std::make_unique<shard>();
+        created->closed = closed;
+        mine.store(created.release(), std::memory_order_release);
       }
       return *mine.load(std::memory_order_relaxed);
     }
 
     template <class Visit>
     void for_each_shard(const Visit& visit) {
-      for (auto& one : shards) {
-        if (shard* const s = one.load(std::memory_order_acquire)) {
+      for (auto& slot : shards) {
+        if (shard* const s = slot.load(std::memory_order_acquire)) {
           const std::lock_guard guard(s->lock);
           visit(*s);
         }
@@ -158,7 +159,7 @@ class memory_pool {
       header* found = nullptr;
       for_each_shard([&](shard& s) {
         if (found == nullptr && (found = take_from(s, size_class, last_class)) != nullptr) {
-          s.most = std::max(s.bytes, s.most - std::min(s.most, total_of(found->size_class)));
+          s.peak = std::max(s.bytes, s.peak - std::min(s.peak, total_of(found->size_class)));
         }
       });
       if (found == nullptr) {
@@ -166,7 +167,7 @@ class memory_pool {
       }
       // A block from another thread's list belongs to this thread's list from now on. Otherwise,
       // both threads would always lock the same list.
-      found->from = &mine;
+      found->origin = &mine;
       const std::lock_guard guard(mine.lock);
       mine.hand_out(found);
       return found;
@@ -182,7 +183,7 @@ class memory_pool {
       return head;
     }
     void give_back(header* head) noexcept {
-      shard& s = *head->from;
+      shard& s = *head->origin;
       {
         const std::lock_guard guard(s.lock);
         if (!s.closed) {
@@ -197,7 +198,7 @@ class memory_pool {
         }
       }
       release(head);
-      if (left.fetch_sub(1) == 1) {
+      if (remaining.fetch_sub(1) == 1) {
         delete this;
       }
     }
@@ -211,11 +212,11 @@ class memory_pool {
     void trim(std::size_t rounds = 0) {
       for_each_shard([&](shard& s) {
         for (header*& list : s.free) {
-          for (header** at = &list; *at != nullptr;) {
-            if ((*at)->round + rounds <= s.round) {
-              release(std::exchange(*at, (*at)->next_free));
+          for (header** link = &list; *link != nullptr;) {
+            if ((*link)->round + rounds <= s.round) {
+              release(std::exchange(*link, (*link)->next_free));
             } else {
-              at = &(*at)->next_free;
+              link = &(*link)->next_free;
             }
           }
         }
@@ -225,9 +226,9 @@ class memory_pool {
     /// Frees memory, if necessary, so that the pool stays approximately within its limit with
     /// `bytes` bytes more.
     void make_room(std::size_t bytes) {
-      std::size_t most = bytes;
-      for_each_shard([&](const shard& s) { most += s.most; });
-      if (reserved.load() + bytes > max_kept * most) {
+      std::size_t peak = bytes;
+      for_each_shard([&](const shard& s) { peak += s.peak; });
+      if (reserved.load() + bytes > max_kept * peak) {
         trim(1);
       }
     }
@@ -240,12 +241,12 @@ class memory_pool {
         const std::lock_guard guard(growing);
         closed = true;
       }
-      left.store(1);  // counts this call
+      remaining.store(1);  // counts this call
       for_each_shard([&](shard& s) {
         s.closed = true;
-        left.fetch_add(s.blocks);
+        remaining.fetch_add(s.blocks);
       });
-      if (left.fetch_sub(1) == 1) {
+      if (remaining.fetch_sub(1) == 1) {
         delete this;
       }
     }

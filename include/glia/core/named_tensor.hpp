@@ -17,8 +17,9 @@ struct named_tensor {
   /// Returns the elements as numbers of type T, rounded if T has fewer digits.
   template <class T>
   [[nodiscard]] std::vector<T> as() const {
-    return std::visit([](const auto& all) { return std::vector<T>(all.begin(), all.end()); },
-                      values);
+    return std::visit(
+        [](const auto& elements) { return std::vector<T>(elements.begin(), elements.end()); },
+        values);
   }
 
   friend bool operator==(const named_tensor&, const named_tensor&) = default;

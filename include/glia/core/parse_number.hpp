@@ -32,7 +32,7 @@ template <std::floating_point T>
   static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
   const std::string text(first, last);
   char* end = nullptr;
-  const int before = errno;
+  const int saved_errno = errno;
   errno = 0;
   T number{};
   if constexpr (std::same_as<T, float>) {
@@ -41,16 +41,16 @@ template <std::floating_point T>
     number = strtod_l(text.c_str(), &end, plain);
   }
   const bool out_of_range = errno == ERANGE && (std::isinf(number) || number == 0);
-  errno = before;
+  errno = saved_errno;
   if (end == text.c_str()) {
     return {first, std::errc::invalid_argument};
   }
-  const char* const behind = first + (end - text.c_str());
+  const char* const parsed_end = first + (end - text.c_str());
   if (out_of_range) {
-    return {behind, std::errc::result_out_of_range};
+    return {parsed_end, std::errc::result_out_of_range};
   }
   value = number;
-  return {behind, std::errc()};
+  return {parsed_end, std::errc()};
 }
 
 /// Parses a floating-point number like `std::from_chars`, with any C++ library.

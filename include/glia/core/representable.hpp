@@ -41,22 +41,23 @@ template <class To, class From>
 }
 
 /// Converts `count` elements of a tensor in a file. `number(i)` returns element `begin + i` of the
-/// tensor. This element is stored in `to[i]`. Throws `unreadable_elements` if To cannot represent
-/// an element. For its message, `where` names the tensor, `type` is the file's name of the element
-/// type, and `advice` says what to do.
+/// tensor. This element is stored in `destination[i]`. Throws `unreadable_elements` if To cannot
+/// represent an element. For its message, `name` names the tensor, `type` is the file's name of the
+/// element type, and `advice` says what to do.
 template <class To, class Number>
-void convert_numbers(std::size_t count, const Number& number, To* to, const std::string& where,
-                     std::string_view type, std::string_view advice, std::size_t begin = 0) {
+void convert_numbers(std::size_t count, const Number& number, To* destination,
+                     const std::string& name, std::string_view type, std::string_view advice,
+                     std::size_t begin = 0) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto value = number(i);
     // The message is only made if it is needed.
     if (!representable<To>(value)) {
       throw unreadable_elements(
-          text(where, ": element ", begin + i, ", ", +value, " (", type, "), cannot be stored as ",
+          text(name, ": element ", begin + i, ", ", +value, " (", type, "), cannot be stored as ",
                std::floating_point<To> ? "a floating-point number" : "an integer", " of ",
                8 * sizeof(To), " bits; ", advice));
     }
-    to[i] = static_cast<To>(value);  // NOLINT(bugprone-signed-char-misuse): a number
+    destination[i] = static_cast<To>(value);  // NOLINT(bugprone-signed-char-misuse): a number
   }
 }
 

@@ -47,23 +47,24 @@ namespace detail {
 /// Returns the part with this name. If there is none, throws `value_error` with the existing names.
 [[nodiscard]] inline const row_part& part_called(std::string_view name,
                                                  const std::vector<row_part>& parts,
-                                                 std::string_view where) {
+                                                 std::string_view caller) {
   const auto found = std::find_if(parts.begin(), parts.end(),
                                   [&](const row_part& part) { return part.name == name; });
-  require<value_error>(found != parts.end(), where, ": there is no tensor named '", name,
+  require<value_error>(found != parts.end(), caller, ": there is no tensor named '", name,
                        "'; the names are: ", parts_text(parts));
   return *found;
 }
 
 /// Throws `value_error` if rows do not match the inputs or outputs of a model.
-inline void require_parts(std::string_view what, std::string_view of,
-                          const std::vector<row_part>& expected, const std::vector<row_part>& got) {
-  const bool alike = std::equal(expected.begin(), expected.end(), got.begin(), got.end(),
+inline void require_parts(std::string_view caller, std::string_view role,
+                          const std::vector<row_part>& expected,
+                          const std::vector<row_part>& actual) {
+  const bool alike = std::equal(expected.begin(), expected.end(), actual.begin(), actual.end(),
                                 [](const row_part& a, const row_part& b) {
                                   return a.name == b.name && a.size() == b.size();
                                 });
-  require<value_error>(alike, what, ": the model's ", of, " are ", parts_text(expected), ", got ",
-                       parts_text(got), "; give them by these names, in this order");
+  require<value_error>(alike, caller, ": the model's ", role, " are ", parts_text(expected),
+                       ", got ", parts_text(actual), "; give them by these names, in this order");
 }
 
 }  // namespace detail

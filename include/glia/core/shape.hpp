@@ -93,20 +93,20 @@ class shape {
 /// Returns whether a tensor of this shape takes at most 2^56 bytes, which is more than any machine
 /// has. Without this check, larger sizes would overflow to small numbers.
 [[nodiscard]] constexpr bool fits_memory(const shape& s, std::size_t element_bytes) noexcept {
-  constexpr std::size_t most_bits = 56;
+  constexpr std::size_t max_bits = 56;
   auto bits = static_cast<std::size_t>(std::bit_width(element_bytes));
   for (const std::size_t extent : s) {
     bits += static_cast<std::size_t>(std::bit_width(extent));
   }
-  if (bits <= most_bits) {  // nearly always, and much faster than divisions
+  if (bits <= max_bits) {  // nearly always, and much faster than divisions
     return true;
   }
-  std::size_t left = (std::size_t{1} << most_bits) / element_bytes;
+  std::size_t limit = (std::size_t{1} << max_bits) / element_bytes;
   for (const std::size_t extent : s) {
-    if (extent > left) {
+    if (extent > limit) {
       return std::find(s.begin(), s.end(), std::size_t{0}) != s.end();
     }
-    left /= std::max<std::size_t>(extent, 1);
+    limit /= std::max<std::size_t>(extent, 1);
   }
   return true;
 }

@@ -8,10 +8,10 @@
 namespace glia::detail {
 
 /// Formats rows of cells as a table of text. The first row is a heading with a line below it. If
-/// `total` is true, the last row has a line above it. The first `left` columns are aligned to the
-/// left, the other columns to the right.
+/// `total` is true, the last row has a line above it. The first `left_columns` columns are aligned
+/// to the left, the other columns to the right.
 [[nodiscard]] inline std::string text_table(const std::vector<std::vector<std::string>>& rows,
-                                            std::size_t left = 1, bool total = false) {
+                                            std::size_t left_columns = 1, bool total = false) {
   std::vector<std::size_t> width;
   for (const std::vector<std::string>& row : rows) {
     width.resize(std::max(width.size(), row.size()));
@@ -31,7 +31,7 @@ namespace glia::detail {
     for (std::size_t column = 0; column < rows[i].size(); ++column) {
       const std::string& cell = rows[i][column];
       const std::string gap(width[column] - cell.size(), ' ');
-      result += (column == 0 ? "" : "  ") + (column < left ? cell + gap : gap + cell);
+      result += (column == 0 ? "" : "  ") + (column < left_columns ? cell + gap : gap + cell);
     }
     result += '\n';
   }

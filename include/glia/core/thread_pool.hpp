@@ -43,14 +43,14 @@ class thread_pool {
     crew_->threads.reserve(threads - 1);
     try {
       for (std::size_t i = 1; i < threads; ++i) {
-        crew_->threads.emplace_back([all = crew_.get(), i] { work(*all, i); });
+        crew_->threads.emplace_back([state = crew_.get(), i] { work(*state, i); });
       }
     } catch (const std::system_error& failure) {
-      const std::size_t made = crew_->threads.size() + 1;
+      const std::size_t started = crew_->threads.size() + 1;
       crew_->stop();
       throw value_error(text("thread_pool: expected ", threads,
-                             " threads, but the system started only ", made, " (", failure.what(),
-                             "); use fewer threads"));
+                             " threads, but the system started only ", started, " (",
+                             failure.what(), "); use fewer threads"));
     }
   }
 
@@ -108,7 +108,7 @@ class thread_pool {
 
   /// The loop of one caller. It can be reused as soon as it is done: see `ticket`.
   struct alignas(64) loop {
-    std::atomic<bool> taken{false};
+    std::atomic<bool> busy{false};
     std::atomic<std::uint64_t> ticket{closed};
     std::atomic<function> call{nullptr};
     std::atomic<const void*> context{nullptr};
@@ -116,33 +116,33 @@ class thread_pool {
     std::atomic<std::ptrdiff_t> helpers{0};  // number of threads that may still join the caller
     std::atomic<std::size_t> done{0};
 
-    void open(std::size_t n, function body, const void* with, std::ptrdiff_t places) {
+    void open(std::size_t n, function body, const void* argument, std::ptrdiff_t places) {
       // Close the ticket first: a late thread that sees the new fields must fail to advance it.
-      const std::uint64_t before = ticket.load(std::memory_order_relaxed) | closed;
-      ticket.store(before, std::memory_order_relaxed);
+      const std::uint64_t closed_ticket = ticket.load(std::memory_order_relaxed) | closed;
+      ticket.store(closed_ticket, std::memory_order_relaxed);
       call.store(body, std::memory_order_release);
-      context.store(with, std::memory_order_release);
+      context.store(argument, std::memory_order_release);
       count.store(n, std::memory_order_release);
       done.store(0, std::memory_order_relaxed);
       helpers.store(places, std::memory_order_release);
-      ticket.store(before + 1, std::memory_order_release);  // index 0 of the next generation
+      ticket.store(closed_ticket + 1, std::memory_order_release);  // index 0 of the next generation
     }
 
     void take_indices(std::size_t thread) {
-      std::uint64_t at = ticket.load(std::memory_order_acquire);
+      std::uint64_t current = ticket.load(std::memory_order_acquire);
       for (;;) {
         const std::size_t n = count.load(std::memory_order_acquire);
         const function body = call.load(std::memory_order_acquire);
-        const void* with = context.load(std::memory_order_acquire);
-        const std::uint64_t index = at & index_mask;
+        const void* argument = context.load(std::memory_order_acquire);
+        const std::uint64_t index = current & index_mask;
         if (index >= n) {
           return;
         }
-        if (ticket.compare_exchange_weak(at, at + 1, std::memory_order_acq_rel,
+        if (ticket.compare_exchange_weak(current, current + 1, std::memory_order_acq_rel,
                                          std::memory_order_acquire)) {
-          body(with, index, thread);
+          body(argument, index, thread);
           done.fetch_add(1, std::memory_order_release);
-          at = ticket.load(std::memory_order_acquire);
+          current = ticket.load(std::memory_order_acquire);
         }
       }
     }
@@ -164,8 +164,9 @@ class thread_pool {
     /// Runs a loop on several threads. Returns false, without running it, if the caller has to run
     /// it alone.
     bool share_out(std::size_t count, function body, const void* context) {
-      const caller_count here(callers);
-      const std::size_t share = (threads.size() + 1) / here.all;  // number of threads for this loop
+      const caller_count caller(callers);
+      // The number of threads for this loop.
+      const std::size_t share = (threads.size() + 1) / caller.total;
       loop* mine = share > 1 ? free_loop() : nullptr;
       if (mine == nullptr) {
         return false;
@@ -176,7 +177,7 @@ class thread_pool {
       for (int spins = 0; mine->done.load(std::memory_order_acquire) != count; ++spins) {
         spins < spins_before_yield ? detail::spin_pause() : std::this_thread::yield();
       }
-      mine->taken.store(false, std::memory_order_release);
+      mine->busy.store(false, std::memory_order_release);
       return true;
     }
 
@@ -200,19 +201,19 @@ class thread_pool {
    private:
     struct caller_count {
       explicit caller_count(std::atomic<std::size_t>& callers)
-          : count(callers), all(callers.fetch_add(1, std::memory_order_relaxed) + 1) {}
+          : count(callers), total(callers.fetch_add(1, std::memory_order_relaxed) + 1) {}
       caller_count(const caller_count&) = delete;
       caller_count& operator=(const caller_count&) = delete;
       ~caller_count() { count.fetch_sub(1, std::memory_order_relaxed); }
       std::atomic<std::size_t>& count;
-      std::size_t all;
+      std::size_t total;
     };
 
     loop* free_loop() {
-      for (loop& one : loops) {
-        if (!one.taken.load(std::memory_order_relaxed) &&
-            !one.taken.exchange(true, std::memory_order_acquire)) {
-          return &one;
+      for (loop& job : loops) {
+        if (!job.busy.load(std::memory_order_relaxed) &&
+            !job.busy.exchange(true, std::memory_order_acquire)) {
+          return &job;
         }
       }
       return nullptr;
@@ -221,28 +222,28 @@ class thread_pool {
 
   [[nodiscard]] bool forked() const noexcept { return crew_->process != detail::process_number(); }
 
-  static void help(crew& all, std::size_t thread) {
-    for (loop& one : all.loops) {
-      if (one.helpers.load(std::memory_order_relaxed) > 0 && one.helpers.fetch_sub(1) > 0) {
-        one.take_indices(thread);
+  static void help(crew& state, std::size_t thread) {
+    for (loop& job : state.loops) {
+      if (job.helpers.load(std::memory_order_relaxed) > 0 && job.helpers.fetch_sub(1) > 0) {
+        job.take_indices(thread);
       }
     }
   }
 
-  static void work(crew& all, std::size_t thread) {
-    std::uint64_t seen = 0;
-    while (!all.stopping.load()) {
-      for (int spin = 0; spin < spins_before_sleep && all.opened.load() == seen; ++spin) {
+  static void work(crew& state, std::size_t thread) {
+    std::uint64_t handled = 0;
+    while (!state.stopping.load()) {
+      for (int spin = 0; spin < spins_before_sleep && state.opened.load() == handled; ++spin) {
         detail::spin_pause();
       }
-      if (all.opened.load() == seen) {
-        std::unique_lock lock(all.mutex);
-        all.sleeping.fetch_add(1);
-        all.wake.wait(lock, [&] { return all.opened.load() != seen; });
-        all.sleeping.fetch_sub(1);
+      if (state.opened.load() == handled) {
+        std::unique_lock lock(state.mutex);
+        state.sleeping.fetch_add(1);
+        state.wake.wait(lock, [&] { return state.opened.load() != handled; });
+        state.sleeping.fetch_sub(1);
       }
-      seen = all.opened.load();
-      help(all, thread);
+      handled = state.opened.load();
+      help(state, thread);
     }
   }
 

@@ -25,9 +25,9 @@ namespace glia::detail {
 
 /// Returns the target of a path after following symbolic links. The target need not exist.
 [[nodiscard]] inline std::filesystem::path followed(const std::filesystem::path& path) {
-  constexpr int most_links = 40;  // as Linux
+  constexpr int max_links = 40;  // as Linux
   std::filesystem::path target = path;
-  for (int links = 0; links < most_links; ++links) {
+  for (int links = 0; links < max_links; ++links) {
     std::error_code failure;
     const std::filesystem::path next = std::filesystem::read_symlink(target, failure);
     if (failure) {  // not a link, or does not exist
@@ -51,10 +51,10 @@ class part_file {
     mode_ = replaces_ ? old.st_mode & 0777U : 0666U;
     // Programs on other machines or in containers may have the same process number, and a killed
     // program may have left its files. Then the next name is tried.
-    static std::atomic<std::uint64_t> made{0};
+    static std::atomic<std::uint64_t> counter{0};
     do {
       path_ = target.parent_path() /
-              text(part_name, getpid(), '-', made.fetch_add(1, std::memory_order_relaxed));
+              text(part_name, getpid(), '-', counter.fetch_add(1, std::memory_order_relaxed));
       file_ =
           open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_ | S_IRUSR | S_IWUSR);
     } while (file_ < 0 ? errno == EEXIST : !is_held());
@@ -101,8 +101,8 @@ class part_file {
       // Some file systems have no permissions to preserve.
       [[maybe_unused]] const int ignored = fchmod(file_, mode_);
     }
-    const bool kept = fsync(file_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
-    require<data_error>(kept, name_, ": writing failed (", reason(), ")");
+    const bool synced = fsync(file_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
+    require<data_error>(synced, name_, ": writing failed (", reason(), ")");
     require<data_error>(std::rename(path_.c_str(), target.c_str()) == 0, name_,
                         ": cannot be replaced (", reason(), ")");
     replaced_ = true;
@@ -125,8 +125,8 @@ class part_file {
   [[nodiscard]] bool is_held() {
     while (flock(file_, LOCK_EX) != 0 && errno == EINTR) {
     }
-    struct stat now {};
-    if (fstat(file_, &now) == 0 && now.st_nlink == 0) {
+    struct stat status {};
+    if (fstat(file_, &status) == 0 && status.st_nlink == 0) {
       close(file_);
       return false;
     }
@@ -202,11 +202,12 @@ class whole_file {
   [[nodiscard]] static std::filesystem::path replaceable(const std::filesystem::path& path) {
     std::filesystem::path target = followed(path);
     std::error_code ignored;
-    const std::filesystem::file_status there = std::filesystem::status(target, ignored);
-    require<data_error>(!std::filesystem::is_directory(there), path.string(),
+    const std::filesystem::file_status status = std::filesystem::status(target, ignored);
+    require<data_error>(!std::filesystem::is_directory(status), path.string(),
                         ": is a folder; expected a file");
-    require<data_error>(!std::filesystem::exists(there) || std::filesystem::is_regular_file(there),
-                        path.string(), ": is a device or a pipe; expected a regular file");
+    require<data_error>(
+        !std::filesystem::exists(status) || std::filesystem::is_regular_file(status), path.string(),
+        ": is a device or a pipe; expected a regular file");
     return target;
   }
 

@@ -43,9 +43,9 @@ class labeled_arrays {
   labeled_arrays(xt::xarray<float> inputs, const xt::xexpression<Labels>& labels)
       : inputs_(std::move(inputs)) {
     using number = typename Labels::value_type;
-    const xt::xarray<number> given = labels.derived_cast();
-    take_labels(shape(given.shape().begin(), given.shape().end()),
-                std::span<const number>(given.data(), given.size()));
+    const xt::xarray<number> values = labels.derived_cast();
+    take_labels(shape(values.shape().begin(), values.shape().end()),
+                std::span<const number>(values.data(), values.size()));
   }
   labeled_arrays(xt::xarray<float> inputs, const xt::xarray<std::int32_t>& labels)
       : inputs_(std::move(inputs)) {
@@ -62,7 +62,7 @@ class labeled_arrays {
 
  private:
   template <class Number>
-  void take_labels(const shape& s, std::span<const Number> given) {
+  void take_labels(const shape& s, std::span<const Number> values) {
     const shape inputs(inputs_.shape().begin(), inputs_.shape().end());
     const bool one_column = s.rank() == 1 || (s.rank() == 2 && s[1] == 1);
     require<shape_error>(inputs.rank() > 0 && one_column && s[0] == inputs[0],
@@ -71,9 +71,9 @@ class labeled_arrays {
                          s.rank() == 2 && s[1] > 1
                              ? "; for rows of scores or probabilities, use target_arrays"
                              : "");
-    labels_.reserve(given.size());
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      const auto label = static_cast<double>(given[i]);
+    labels_.reserve(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto label = static_cast<double>(values[i]);
       require<data_error>(label >= 0 && label <= std::numeric_limits<std::int32_t>::max() &&
                               label == std::floor(label),
                           "labeled_arrays: sample ", i, " has the label ", label,

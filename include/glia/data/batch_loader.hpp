@@ -50,7 +50,7 @@ class batch_loader {
     epoch_ = epoch;
     failure_ = nullptr;
     prepared_ = 0;
-    taken_ = 0;
+    delivered_ = 0;
     returned_ = 0;
     lock.unlock();
     changed_.notify_all();
@@ -60,18 +60,18 @@ class batch_loader {
   /// epoch.
   [[nodiscard]] const batch* next() {
     std::unique_lock lock(mutex_);
-    returned_ = taken_;
+    returned_ = delivered_;
     changed_.notify_all();
-    if (taken_ * batch_size_ >= order_.size()) {
+    if (delivered_ * batch_size_ >= order_.size()) {
       return nullptr;
     }
-    changed_.wait(lock, [&] { return prepared_ > taken_ || failure_ != nullptr; });
+    changed_.wait(lock, [&] { return prepared_ > delivered_ || failure_ != nullptr; });
     // Batches that were complete before a failure are returned first.
-    if (prepared_ == taken_) {
+    if (prepared_ == delivered_) {
       order_ = {};
       std::rethrow_exception(std::exchange(failure_, nullptr));
     }
-    return &batches_[taken_++ % batches_.size()];
+    return &batches_[delivered_++ % batches_.size()];
   }
 
  private:
@@ -87,14 +87,14 @@ class batch_loader {
       }
       const std::size_t first = prepared_ * batch_size_;
       const auto whole = order_.subspan(first, std::min(batch_size_, order_.size() - first));
-      const index_range own = share_.samples(whole.size());
+      const index_range range = share_.samples(whole.size());
       batch& target = batches_[prepared_ % batches_.size()];
       gathering_ = true;
       lock.unlock();
       std::exception_ptr failure;
       try {
-        data_.gather(whole.subspan(own.first, own.size()), target, epoch_);
-        target.first = own.first;
+        data_.gather(whole.subspan(range.first, range.size()), target, epoch_);
+        target.first = range.first;
         target.whole = whole.size();
       } catch (...) {
         failure = std::current_exception();
@@ -117,9 +117,9 @@ class batch_loader {
   std::span<const std::uint32_t> order_;
   std::size_t epoch_ = 0;
   std::array<batch, 2> batches_;
-  std::size_t prepared_ = 0;  // batches gathered so far
-  std::size_t taken_ = 0;     // batches handed out
-  std::size_t returned_ = 0;  // batches whose memory may be written again
+  std::size_t prepared_ = 0;   // batches gathered so far
+  std::size_t delivered_ = 0;  // batches handed out
+  std::size_t returned_ = 0;   // batches whose memory may be written again
   bool gathering_ = false;
   bool stopping_ = false;
   std::exception_ptr failure_;

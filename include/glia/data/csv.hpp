@@ -171,39 +171,42 @@ class csv_parser {
   /// Reads a number into `value`. Returns an empty text if the number is accepted, and otherwise
   /// the end of the error message.
   [[nodiscard]] std::string wrong_number(std::string_view cell, float& value) const {
-    const auto got = [&](const std::string& why) { return text("'", shown_cell(cell), "'", why); };
+    const auto describe = [&](const std::string& why) {
+      return text("'", shown_cell(cell), "'", why);
+    };
     switch (number_in(cell, value)) {
       case cell_kind::no_number:
-        return got(advice_for(cell, options_.delimiter));
+        return describe(advice_for(cell, options_.delimiter));
       case cell_kind::too_large:
-        return got("; the largest number that a float can hold is 3.4028235e38");
+        return describe("; the largest number that a float can hold is 3.4028235e38");
       case cell_kind::rounded_integer:
         return options_.round_integers
                    ? ""
-                   : got("; a float cannot hold this integer exactly; set "
+                   : describe(
+                         "; a float cannot hold this integer exactly; set "
                          "csv_options::round_integers to round it, or list the column in "
                          "csv_options::text_columns if it holds identifiers");
       default:
         return options_.allow_non_finite || std::isfinite(value)
                    ? ""
-                   : got("; set csv_options::allow_non_finite to accept it");
+                   : describe("; set csv_options::allow_non_finite to accept it");
     }
   }
 
   const std::string* problem(std::size_t line, std::size_t column, const char* expected,
-                             const std::string& got) {
+                             const std::string& actual) {
     problem_ = text(table_.file, ':', line, ": column '", shown_cell(table_.names[column]),
-                    "': expected ", expected, ", got ", got);
+                    "': expected ", expected, ", got ", actual);
     return &problem_;
   }
 
   void read_text(std::size_t index, std::string_view cell) {
     auto& known = known_[index];
-    auto at = known.find(cell);
-    if (at == known.end()) {
-      at = known.emplace(cell, static_cast<std::int32_t>(known.size())).first;
+    auto entry = known.find(cell);
+    if (entry == known.end()) {
+      entry = known.emplace(cell, static_cast<std::int32_t>(known.size())).first;
     }
-    table_.texts[index].classes.push_back(at->second);
+    table_.texts[index].classes.push_back(entry->second);
   }
 
   /// Renumbers the classes in the order of their names. Until now, a class has the index of its
@@ -255,11 +258,11 @@ class csv_parser {
 /// break or one of `.`, `+`, `-`.
 [[nodiscard]] inline csv_table read_csv(const std::filesystem::path& path,
                                         const csv_options& options = {}) {
-  constexpr std::string_view of_numbers = "\"\r\n.+-";
+  constexpr std::string_view number_characters = "\"\r\n.+-";
   const char d = options.delimiter;
   const bool alphanumeric =
       (d >= '0' && d <= '9') || (d >= 'a' && d <= 'z') || (d >= 'A' && d <= 'Z');
-  require<value_error>(!alphanumeric && of_numbers.find(d) == std::string_view::npos,
+  require<value_error>(!alphanumeric && number_characters.find(d) == std::string_view::npos,
                        "read_csv: expected a delimiter other than letters, digits, quotes, line "
                        "breaks and the characters . + -, got '",
                        d, "'");
@@ -269,8 +272,8 @@ class csv_parser {
   auto source = plain_files{}.open(path);
   return detail::within_memory(name, [&] {
     const auto text = detail::read_announced<std::string>(
-        std::filesystem::file_size(path), [&](char* to, std::size_t count) {
-          return source.read({reinterpret_cast<std::uint8_t*>(to), count});
+        std::filesystem::file_size(path), [&](char* destination, std::size_t count) {
+          return source.read({reinterpret_cast<std::uint8_t*>(destination), count});
         });
     return csv_table(detail::csv_parser(text, name, options).read());
   });

@@ -33,11 +33,11 @@ class csv_cells {
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) {
       text.remove_suffix(1);
     }
-    at_ = text.data();
-    end_ = at_ + text.size();
+    position_ = text.data();
+    end_ = position_ + text.size();
   }
 
-  [[nodiscard]] bool done() const { return at_ == end_ && line_ended_; }
+  [[nodiscard]] bool done() const { return position_ == end_ && line_ended_; }
   /// Whether the next cell begins a line.
   [[nodiscard]] bool line_ended() const { return line_ended_; }
   /// The number of the line in which the next cell begins, counted from 1.
@@ -45,20 +45,20 @@ class csv_cells {
 
   /// Returns the next cell. The view is valid until the next call.
   [[nodiscard]] std::string_view next() {
-    if (at_ != end_ && *at_ == '"') {
+    if (position_ != end_ && *position_ == '"') {
       return quoted();
     }
-    const char* from = at_;
+    const char* begin = position_;
     while (!at_cell_end()) {
-      require<data_error>(*at_ != '"', file_, ':', line_,
+      require<data_error>(*position_ != '"', file_, ':', line_,
                           ": a quote within a cell; put the whole cell in quotes and write each "
                           "quote in it twice");
-      require<data_error>(*at_ != '\r', file_, ':', line_,
+      require<data_error>(*position_ != '\r', file_, ':', line_,
                           ": a carriage return (CR) within a cell; expected lines that end in LF "
                           "or CR LF, or the cell in quotes");
-      ++at_;
+      ++position_;
     }
-    const std::string_view cell(from, static_cast<std::size_t>(at_ - from));
+    const std::string_view cell(begin, static_cast<std::size_t>(position_ - begin));
     pass_cell_end();
     return cell;
   }
@@ -68,27 +68,27 @@ class csv_cells {
   [[nodiscard]] bool next_short_number(float& value) {
     // A float holds whole numbers of seven digits and powers of ten up to 1e7 exactly, so that
     // their quotient is the nearest float (Clinger, PLDI 1990).
-    constexpr int most_digits = 7;
-    constexpr std::array<float, most_digits + 1> powers{1, 10, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
-    const char* from = at_;
-    const bool negative = at_ != end_ && *at_ == '-';
-    at_ += negative ? 1 : 0;
+    constexpr int max_digits = 7;
+    constexpr std::array<float, max_digits + 1> powers{1, 10, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
+    const char* begin = position_;
+    const bool negative = position_ != end_ && *position_ == '-';
+    position_ += negative ? 1 : 0;
     std::int32_t number = 0;
     int digits = 0;
     std::size_t behind_point = 0;
-    for (bool point = false; at_ != end_ && digits <= most_digits; ++at_) {
-      if (*at_ >= '0' && *at_ <= '9') {
-        number = 10 * number + (*at_ - '0');
+    for (bool point = false; position_ != end_ && digits <= max_digits; ++position_) {
+      if (*position_ >= '0' && *position_ <= '9') {
+        number = 10 * number + (*position_ - '0');
         ++digits;
         behind_point += point ? 1 : 0;
-      } else if (*at_ == '.' && !point) {
+      } else if (*position_ == '.' && !point) {
         point = true;
       } else {
         break;
       }
     }
-    if (digits == 0 || digits > most_digits || !at_cell_end()) {
-      at_ = from;
+    if (digits == 0 || digits > max_digits || !at_cell_end()) {
+      position_ = begin;
       return false;
     }
     value = static_cast<float>(number);
@@ -99,14 +99,14 @@ class csv_cells {
 
  private:
   [[nodiscard]] bool at_cell_end() const {
-    return at_ == end_ || *at_ == delimiter_ || *at_ == '\n' ||
-           (*at_ == '\r' && end_ - at_ > 1 && at_[1] == '\n');
+    return position_ == end_ || *position_ == delimiter_ || *position_ == '\n' ||
+           (*position_ == '\r' && end_ - position_ > 1 && position_[1] == '\n');
   }
   void pass_cell_end() {
-    line_ended_ = at_ == end_ || *at_ != delimiter_;
-    if (at_ != end_) {
+    line_ended_ = position_ == end_ || *position_ != delimiter_;
+    if (position_ != end_) {
       line_ += line_ended_ ? 1 : 0;
-      at_ += *at_ == '\r' && line_ended_ ? 2 : 1;
+      position_ += *position_ == '\r' && line_ended_ ? 2 : 1;
     }
   }
 
@@ -114,18 +114,19 @@ class csv_cells {
     const std::size_t began = line_;
     unquoted_.clear();
     do {
-      ++at_;
-      const auto left = static_cast<std::size_t>(end_ - at_);
-      const auto* quote =
-          left == 0 ? nullptr : static_cast<const char*>(std::memchr(at_, '"', left));
+      ++position_;
+      const auto remaining = static_cast<std::size_t>(end_ - position_);
+      const auto* quote = remaining == 0
+                              ? nullptr
+                              : static_cast<const char*>(std::memchr(position_, '"', remaining));
       require<data_error>(quote != nullptr, file_, ':', began,
                           ": a cell begins with a quote here, but its closing quote is missing");
       // Two quotes stand for one quote within the cell.
       const bool doubled = end_ - quote > 1 && quote[1] == '"';
-      line_ += static_cast<std::size_t>(std::count(at_, quote, '\n'));
-      unquoted_.append(at_, doubled ? quote + 1 : quote);
-      at_ = quote + 1;
-    } while (at_ != end_ && *at_ == '"');
+      line_ += static_cast<std::size_t>(std::count(position_, quote, '\n'));
+      unquoted_.append(position_, doubled ? quote + 1 : quote);
+      position_ = quote + 1;
+    } while (position_ != end_ && *position_ == '"');
     require<data_error>(at_cell_end(), file_, ':', line_,
                         ": expected the end of the cell after its closing quote");
     pass_cell_end();
@@ -134,7 +135,7 @@ class csv_cells {
 
   char delimiter_;
   std::string file_;
-  const char* at_ = nullptr;
+  const char* position_ = nullptr;
   const char* end_ = nullptr;
   std::size_t line_ = 1;
   bool line_ended_ = true;
@@ -208,8 +209,8 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
     cell.remove_prefix(1);
   }
   const char* end = cell.data() + cell.size();
-  const auto [at, problem] = parse_number(cell.data(), end, value);
-  if (at != end || problem == std::errc::invalid_argument) {
+  const auto [parsed_end, problem] = parse_number(cell.data(), end, value);
+  if (parsed_end != end || problem == std::errc::invalid_argument) {
     return cell_kind::no_number;
   }
   if (problem == std::errc::result_out_of_range) {
@@ -233,9 +234,11 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
   const auto holds = [&](char c) {
     return c != delimiter && cell.find(c) != std::string_view::npos;
   };
-  constexpr std::string_view of_missing[] = {"NA",   "N/A",  "n/a",  "na", "#N/A", "NULL", "Null",
-                                             "null", "None", "none", "?",  "-",    "--",   "."};
-  if (std::find(std::begin(of_missing), std::end(of_missing), cell) != std::end(of_missing)) {
+  constexpr std::string_view missing_values[] = {"NA",   "N/A",  "n/a",  "na",   "#N/A",
+                                                 "NULL", "Null", "null", "None", "none",
+                                                 "?",    "-",    "--",   "."};
+  if (std::find(std::begin(missing_values), std::end(missing_values), cell) !=
+      std::end(missing_values)) {
     return "; for a missing value, leave the cell empty and set csv_options::filling_value";
   }
   for (const auto& [character, name] :
@@ -257,9 +260,9 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
 
 /// Returns a cell as error messages show it: at most 40 bytes, without line breaks.
 [[nodiscard]] inline std::string shown_cell(std::string_view cell) {
-  constexpr std::size_t most = 40;
-  std::string result(cell.substr(0, most));
-  if (cell.size() > most) {
+  constexpr std::size_t max_bytes = 40;
+  std::string result(cell.substr(0, max_bytes));
+  if (cell.size() > max_bytes) {
     // In UTF-8, all bytes of a character but its first begin with the bits 10.
     while (!result.empty() && (static_cast<unsigned char>(cell[result.size()]) & 0xC0U) == 0x80U) {
       result.pop_back();

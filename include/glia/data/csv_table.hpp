@@ -48,17 +48,17 @@ struct csv_contents {
 
   /// Returns the index of a column. Throws `data_error` if there is no column of this name.
   [[nodiscard]] std::size_t find(std::string_view name) const {
-    const auto at = std::find(names.begin(), names.end(), name);
-    if (at == names.end()) {
-      constexpr std::size_t most = 20;
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      constexpr std::size_t max_names = 20;
       std::string known;
-      for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
+      for (std::size_t i = 0; i < std::min(max_names, names.size()); ++i) {
         known += (i == 0 ? "" : ", ") + names[i];
       }
       throw data_error(text(file, ": there is no column '", name, "'; the columns are: ", known,
-                            names.size() > most ? ", ..." : ""));
+                            names.size() > max_names ? ", ..." : ""));
     }
-    return static_cast<std::size_t>(at - names.begin());
+    return static_cast<std::size_t>(found - names.begin());
   }
 };
 
@@ -157,17 +157,17 @@ class csv_table {
                                 : source{contents_.numbers.data() + index, nullptr});
     }
     xt::xarray<float> values(xt::xarray<float>::shape_type{rows(), columns.size()});
-    float* to = values.data();
+    float* destination = values.data();
     for (std::size_t n = 0; n < rows(); ++n) {
       for (const auto& [numbers, classes] : sources) {
-        *to++ = numbers != nullptr ? numbers[n * contents_.number_columns]
-                                   : static_cast<float>(classes[n]);
+        *destination++ = numbers != nullptr ? numbers[n * contents_.number_columns]
+                                            : static_cast<float>(classes[n]);
       }
     }
     return values;
   }
 
-  [[nodiscard]] xt::xarray<float> inputs(std::string_view what,
+  [[nodiscard]] xt::xarray<float> inputs(std::string_view caller,
                                          const std::vector<std::size_t>& learned,
                                          const csv_selection& selection) const {
     const auto is_learned = [&](std::size_t column) {
@@ -176,18 +176,18 @@ class csv_table {
     std::vector<std::size_t> columns;
     for (const std::string& name : selection.inputs) {
       columns.push_back(contents_.find(name));
-      require<value_error>(!is_learned(columns.back()), what, ": the column '", name,
+      require<value_error>(!is_learned(columns.back()), caller, ": the column '", name,
                            "' holds labels or targets and cannot be an input");
     }
     for (std::size_t i = 0; selection.inputs.empty() && i < names().size(); ++i) {
       if (!is_learned(i)) {
-        require<value_error>(!contents_.places[i].text, what, ": the column '", names()[i],
+        require<value_error>(!contents_.places[i].text, caller, ": the column '", names()[i],
                              "' holds text; list the input columns with {.inputs = {...}}; a text "
                              "column in this list is read as class indices");
         columns.push_back(i);
       }
     }
-    require<value_error>(!columns.empty(), what, ": ", contents_.file,
+    require<value_error>(!columns.empty(), caller, ": ", contents_.file,
                          " has no input columns left beside those of labels or targets");
     return side_by_side(columns);
   }
@@ -202,9 +202,9 @@ class csv_table {
     const xt::xarray<float> numbers = this->column(names()[column]);
     for (std::size_t n = 0; n < rows(); ++n) {
       const float k = numbers.data()[n];
-      constexpr float most = 1 << 24;  // a float holds every whole number up to this one
-      require<data_error>(k >= 0 && k <= most && k == std::floor(k), contents_.file, ": column '",
-                          names()[column], "', row ", n + 1,
+      constexpr float max_class = 1 << 24;  // a float holds every whole number up to this one
+      require<data_error>(k >= 0 && k <= max_class && k == std::floor(k), contents_.file,
+                          ": column '", names()[column], "', row ", n + 1,
                           ": expected a class index, a whole number from 0 to 16777216, got ", k,
                           "; for real-valued targets, use with_targets");
       labels.data()[n] = static_cast<std::int32_t>(k);

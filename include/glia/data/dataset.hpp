@@ -91,10 +91,10 @@ concept writes_whole_rows = requires {
 };
 
 /// Throws `data_error` if there are more samples than 32-bit indices can count.
-inline void require_numbered(std::string_view what, std::size_t samples) {
-  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
-  require<data_error>(samples <= most, what, ": the data set has ", samples,
-                      " samples, more than the ", most,
+inline void require_numbered(std::string_view subject, std::size_t samples) {
+  constexpr std::size_t max_samples = std::numeric_limits<std::uint32_t>::max();
+  require<data_error>(samples <= max_samples, subject, ": the data set has ", samples,
+                      " samples, more than the ", max_samples,
                       " that 32-bit indices can count; divide it into several data sets");
 }
 
@@ -131,8 +131,8 @@ struct batch {
   [[nodiscard]] std::size_t whole_size() const noexcept { return whole == 0 ? size : whole; }
   /// Returns the target values of sample `n`; empty for a labeled data set.
   [[nodiscard]] std::span<const float> target_of(std::size_t n) const {
-    const std::size_t each = targets.size() / size;
-    return std::span<const float>(targets).subspan(n * each, each);
+    const std::size_t target_size = targets.size() / size;
+    return std::span<const float>(targets).subspan(n * target_size, target_size);
   }
   /// Whether the batch comes from a labeled data set. Also correct for a batch without samples.
   [[nodiscard]] bool is_labeled() const noexcept {

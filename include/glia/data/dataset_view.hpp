@@ -60,9 +60,11 @@ class dataset_view {
   [[nodiscard]] bool behind_frozen_layers() const noexcept { return behind_frozen_layers_; }
 
   /// Returns a data set with the same targets, whose inputs are the outputs of a model's frozen
-  /// layers. `outputs.read(sample, values)` writes the output, of shape `each`, for one sample.
+  /// layers. `outputs.read(sample, values)` writes the output, of shape `sample_shape`, for one
+  /// sample.
   template <class Outputs>
-  [[nodiscard]] dataset_view with_frozen_outputs(const Outputs& outputs, const shape& each) const {
+  [[nodiscard]] dataset_view with_frozen_outputs(const Outputs& outputs,
+                                                 const shape& sample_shape) const {
     dataset_view result = *this;
     result.inputs_ = &outputs;
     result.write_inputs_ = [](const void* self, std::span<const std::uint32_t> samples,
@@ -71,7 +73,7 @@ class dataset_view {
         static_cast<const Outputs*>(self)->read(i, row);
       });
     };
-    result.input_shape_ = each;
+    result.input_shape_ = sample_shape;
     result.varies_ = false;
     result.behind_frozen_layers_ = true;
     result.checked_ = false;  // the inputs were checked when these outputs were computed
@@ -109,11 +111,11 @@ class dataset_view {
   /// Calls `write(rows)`, which writes one row of `size` values for each sample.
   template <class Write>
   void write_rows(std::vector<float>& values, std::span<const std::uint32_t> samples,
-                  std::size_t size, std::string_view what, const Write& write) const {
+                  std::size_t size, std::string_view subject, const Write& write) const {
     if (checked_) {
       detail::checked_rows checked(values, samples.size(), size);
       write(checked.rows());
-      checked.check(samples, what);
+      checked.check(samples, subject);
     } else {
       values.resize(samples.size() * size);
       write(std::span(values));

@@ -35,19 +35,22 @@ struct plain_files {
   /// An open file.
   class source {
    public:
-    explicit source(const std::filesystem::path& path) : path_(path), in_(path, std::ios::binary) {
+    explicit source(const std::filesystem::path& path)
+        : path_(path), stream_(path, std::ios::binary) {
       detail::require_no_folder(path);
-      require<data_error>(in_.is_open(), path.string(), ": the file cannot be opened for reading");
+      require<data_error>(stream_.is_open(), path.string(),
+                          ": the file cannot be opened for reading");
     }
     [[nodiscard]] std::size_t read(std::span<std::uint8_t> buffer) {
-      in_.read(reinterpret_cast<char*>(buffer.data()), static_cast<std::streamsize>(buffer.size()));
-      require<data_error>(!in_.bad(), path_.string(), ": reading the file failed");
-      return static_cast<std::size_t>(in_.gcount());
+      stream_.read(reinterpret_cast<char*>(buffer.data()),
+                   static_cast<std::streamsize>(buffer.size()));
+      require<data_error>(!stream_.bad(), path_.string(), ": reading the file failed");
+      return static_cast<std::size_t>(stream_.gcount());
     }
 
    private:
     std::filesystem::path path_;
-    std::ifstream in_;
+    std::ifstream stream_;
   };
 
   [[nodiscard]] std::span<const std::string_view> suffixes() const {

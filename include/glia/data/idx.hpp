@@ -36,13 +36,13 @@ namespace detail {
 
 /// Returns the product of the extents, or the largest 64-bit number if the product exceeds it.
 [[nodiscard]] inline std::uint64_t announced_size(const shape& extents) {
-  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::uint64_t maximum = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t size = 1;
   for (const std::size_t extent : extents) {
     if (extent == 0) {
       return 0;
     }
-    size = size > most / extent ? most : size * extent;
+    size = size > maximum / extent ? maximum : size * extent;
   }
   return size;
 }
@@ -101,19 +101,20 @@ template <file_reader Reader = plain_files>
   // Of an array that is too large, the first MiB is read. If the file ends within it, the header is
   // damaged or the file is truncated, and the error reports this.
   constexpr std::uint64_t little = 1 << 20;
-  const std::uint64_t wanted = allowed ? expected : std::min(expected, little);
+  const std::uint64_t read_size = allowed ? expected : std::min(expected, little);
   result.values = detail::within_memory(name, [&] {
     return detail::read_announced<std::vector<std::uint8_t>>(
-        wanted, [&](std::uint8_t* to, std::size_t count) {
-          return source.read({to, count});
+        read_size, [&](std::uint8_t* destination, std::size_t count) {
+          return source.read({destination, count});
         });
   });
   const std::string announced =
       text("the header announces the shape ", result.extents, ", that is ",
            expected == std::numeric_limits<std::uint64_t>::max() ? "more bytes than can be counted"
                                                                  : text(expected, " bytes"));
-  require<data_error>(result.values.size() == wanted, name, ": the file is truncated: ", announced,
-                      ", but only ", result.values.size(), " bytes follow");
+  require<data_error>(result.values.size() == read_size, name,
+                      ": the file is truncated: ", announced, ", but only ", result.values.size(),
+                      " bytes follow");
   require<data_error>(allowed, name, ": ", announced, ", more than the ", options.max_bytes,
                       " that are allowed; get the file again or, if you trust it, raise "
                       "idx_options::max_bytes");

@@ -52,8 +52,8 @@ class image_bytes {
         const std::span<const std::uint8_t> later = pixels(samples[n + ahead]);
         // Not in a separate function, because g++ 12 would remove the calls as if they had no
         // effect.
-        for (std::size_t at = 0; at < size; at += cache_line) {
-          __builtin_prefetch(later.data() + at);
+        for (std::size_t offset = 0; offset < size; offset += cache_line) {
+          __builtin_prefetch(later.data() + offset);
         }
       }
       input(samples[n], values.subspan(n * size, size));
@@ -92,17 +92,17 @@ class image_bytes {
 
   /// Converts pixels to floats. g++ and clang vectorize the blocks of constant size for every
   /// instruction set.
-  static void write_brightness(const std::uint8_t* __restrict from, float* __restrict to,
+  static void write_brightness(const std::uint8_t* __restrict source, float* __restrict destination,
                                std::size_t count) {
     constexpr std::size_t width = 32;
-    std::size_t at = 0;
-    for (; at + width <= count; at += width) {
+    std::size_t offset = 0;
+    for (; offset + width <= count; offset += width) {
       for (std::size_t k = 0; k < width; ++k) {
-        to[at + k] = brightness(from[at + k]);
+        destination[offset + k] = brightness(source[offset + k]);
       }
     }
-    for (; at < count; ++at) {
-      to[at] = brightness(from[at]);
+    for (; offset < count; ++offset) {
+      destination[offset] = brightness(source[offset]);
     }
   }
 

@@ -27,18 +27,18 @@ namespace detail {
 /// A row holds one sample of each array. Returns the name, shape and position of each tensor in
 /// such a row. Throws `shape_error` if an array does not have `samples` rows, and `value_error` if
 /// two arrays have the same name.
-[[nodiscard]] inline std::vector<row_part> parts_of(std::string_view what,
+[[nodiscard]] inline std::vector<row_part> parts_of(std::string_view caller,
                                                     const std::vector<named_array>& arrays,
                                                     std::size_t samples) {
   std::vector<row_part> parts;
   for (const named_array& array : arrays) {
     const shape s(array.values.shape().begin(), array.values.shape().end());
-    require<shape_error>(s.rank() > 0 && s[0] == samples, what, ": expected '", array.name,
+    require<shape_error>(s.rank() > 0 && s[0] == samples, caller, ": expected '", array.name,
                          "' of shape (", samples, ", ...), got ", s);
     require<value_error>(
         std::none_of(parts.begin(), parts.end(),
                      [&](const row_part& other) { return other.name == array.name; }),
-        what, ": two arrays have the name '", array.name, "'");
+        caller, ": two arrays have the name '", array.name, "'");
     parts.push_back({array.name, sample_of(s), row_size(parts)});
   }
   return parts;
@@ -133,14 +133,14 @@ static_assert(target_dataset<named_arrays> && named_dataset<named_arrays>);
 [[nodiscard]] inline xt::xarray<float> part_of(const xt::xarray<float>& rows, std::string_view name,
                                                const std::vector<row_part>& parts) {
   const row_part& part = detail::part_called(name, parts, "part_of");
-  const shape given(rows.shape().begin(), rows.shape().end());
-  require<shape_error>(given.rank() == 2 && given[1] == row_size(parts),
+  const shape extents(rows.shape().begin(), rows.shape().end());
+  require<shape_error>(extents.rank() == 2 && extents[1] == row_size(parts),
                        "part_of: expected rows (N, ", row_size(parts), ") of ",
-                       detail::parts_text(parts), ", got ", given);
-  const shape s = batch_of(given[0], part.extents);
+                       detail::parts_text(parts), ", got ", extents);
+  const shape s = batch_of(extents[0], part.extents);
   xt::xarray<float> values(xt::xarray<float>::shape_type(s.begin(), s.end()));
-  for (std::size_t i = 0; i < given[0]; ++i) {
-    std::copy_n(rows.data() + i * given[1] + part.first, part.size(),
+  for (std::size_t i = 0; i < extents[0]; ++i) {
+    std::copy_n(rows.data() + i * extents[1] + part.first, part.size(),
                 values.data() + i * part.size());
   }
   return values;

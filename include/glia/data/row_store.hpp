@@ -43,8 +43,8 @@ class row_store {
   row_store(std::size_t rows, std::size_t row_size, const options& storage)
       : row_size_(row_size), folder_(storage.folder) {
     // File sizes are signed numbers.
-    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<off_t>::max());
-    require<value_error>(row_size == 0 || rows <= most / sizeof(float) / row_size,
+    constexpr auto max_bytes = static_cast<std::size_t>(std::numeric_limits<off_t>::max());
+    require<value_error>(row_size == 0 || rows <= max_bytes / sizeof(float) / row_size,
                          "row_store: ", rows, " rows of ", row_size,
                          " floats exceed the largest size of a file");
     const std::size_t bytes = rows * row_size * sizeof(float);
@@ -81,9 +81,10 @@ class row_store {
       std::copy(values.begin(), values.end(), values_.data() + row * row_size_);
       return;
     }
-    transfer(row, std::as_bytes(values), [this](const std::byte* from, std::size_t n, off_t at) {
-      return pwrite(file_, from, n, at);
-    });
+    transfer(row, std::as_bytes(values),
+             [this](const std::byte* source, std::size_t n, off_t offset) {
+               return pwrite(file_, source, n, offset);
+             });
   }
   /// Reads one or several rows, beginning with row number `row`.
   void read(std::size_t row, std::span<float> values) const {
@@ -92,7 +93,9 @@ class row_store {
       return;
     }
     transfer(row, std::as_writable_bytes(values),
-             [this](std::byte* to, std::size_t n, off_t at) { return pread(file_, to, n, at); });
+             [this](std::byte* destination, std::size_t n, off_t offset) {
+               return pread(file_, destination, n, offset);
+             });
   }
 
  private:
@@ -123,15 +126,15 @@ class row_store {
 
   template <class Bytes, class Call>
   void transfer(std::size_t row, Bytes bytes, const Call& call) const {
-    auto at = static_cast<off_t>(row * row_size_ * sizeof(float));
+    auto offset = static_cast<off_t>(row * row_size_ * sizeof(float));
     while (!bytes.empty()) {
-      const ssize_t done = call(bytes.data(), bytes.size(), at);
+      const ssize_t done = call(bytes.data(), bytes.size(), offset);
       if (done < 0 && errno == EINTR) {
         continue;
       }
       check(done > 0);
       bytes = bytes.subspan(static_cast<std::size_t>(done));
-      at += done;
+      offset += done;
     }
   }
 

@@ -58,11 +58,11 @@ subset<D> shard(const D&& data, std::size_t rank, std::size_t ranks,
   require<value_error>(files.size() >= ranks, "shard: expected one or more files for each of ",
                        ranks, " ranks, got ", files.size(),
                        " files; divide the samples into more files");
-  std::vector<std::filesystem::path> own;
+  std::vector<std::filesystem::path> result;
   for (std::size_t i = rank; i < files.size(); i += ranks) {
-    own.push_back(files[i]);
+    result.push_back(files[i]);
   }
-  return own;
+  return result;
 }
 
 }  // namespace glia

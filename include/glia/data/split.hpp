@@ -49,13 +49,14 @@ namespace detail {
 
 /// Returns the indices of all samples, shuffled if `shuffled` is true. Throws `value_error` for an
 /// empty data set.
-[[nodiscard]] inline std::vector<std::uint32_t> order_of(std::string_view what, std::size_t samples,
-                                                         bool shuffled, std::uint64_t seed) {
+[[nodiscard]] inline std::vector<std::uint32_t> order_of(std::string_view caller,
+                                                         std::size_t samples, bool shuffled,
+                                                         std::uint64_t seed) {
   // A separate stream of random numbers, because a trainer's shuffling and augmentation may use the
   // same seed.
   constexpr std::uint32_t split_stream = 0xFFFFFFFD;
-  require<value_error>(samples > 0, what, ": the data set is empty");
-  require_numbered(what, samples);
+  require<value_error>(samples > 0, caller, ": the data set is empty");
+  require_numbered(caller, samples);
   std::vector<std::uint32_t> order(samples);
   std::iota(order.begin(), order.end(), 0U);
   if (shuffled) {
@@ -94,19 +95,19 @@ void hold_out_of_each_class(const D& data, std::size_t held_out,
   for (const std::uint32_t sample : order) {
     classes[data.label(sample)].samples.push_back(sample);
   }
-  std::vector<group*> by_rest;
-  std::size_t left = held_out;
+  std::vector<group*> groups;
+  std::size_t remaining = held_out;
   for (auto& [label, g] : classes) {
     const std::size_t product = g.samples.size() * held_out;
     g.held_out = product / order.size();
     g.rest = product % order.size();
-    left -= g.held_out;
-    by_rest.push_back(&g);
+    remaining -= g.held_out;
+    groups.push_back(&g);
   }
-  std::stable_sort(by_rest.begin(), by_rest.end(),
+  std::stable_sort(groups.begin(), groups.end(),
                    [](const group* a, const group* b) { return a->rest > b->rest; });
-  for (std::size_t i = 0; i < left; ++i) {
-    ++by_rest[i]->held_out;
+  for (std::size_t i = 0; i < remaining; ++i) {
+    ++groups[i]->held_out;
   }
   auto train = order.begin();
   auto test = order.end() - static_cast<std::ptrdiff_t>(held_out);

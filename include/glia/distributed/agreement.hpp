@@ -12,9 +12,9 @@
 namespace glia::detail {
 
 /// Throws `rank_error` on every rank if the settings of a rank differ from the settings of rank 0.
-inline void require_same_settings(rank_group& ranks, std::span<const rank_setting> own) {
+inline void require_same_settings(rank_group& ranks, std::span<const rank_setting> local_settings) {
   std::string joined;
-  for (const rank_setting& setting : own) {
+  for (const rank_setting& setting : local_settings) {
     joined += setting.name + ": " + setting.value + '\n';
   }
   const std::vector<std::string> settings = gather(ranks, joined);
@@ -30,7 +30,7 @@ inline void require_same_settings(rank_group& ranks, std::span<const rank_settin
         settings[i] == settings[0], ranks.name_of(i), " and ", ranks.name_of(0),
         " have different settings: '", line(settings[i], begin), "' and '",
         line(settings[0], begin),
-        "'; start the same program with the same arguments and data on settings ranks");
+        "'; start the same program with the same arguments and data on all ranks");
   }
 }
 

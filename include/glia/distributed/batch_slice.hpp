@@ -10,9 +10,9 @@ namespace glia {
 [[nodiscard]] inline batch samples_of(const batch& b, std::size_t first, std::size_t count) {
   batch result;
   const auto copy = [&](const auto& source, auto& destination) {
-    const std::size_t each = source.size() / b.size;
-    const auto begin = source.begin() + static_cast<std::ptrdiff_t>(first * each);
-    destination.assign(begin, begin + static_cast<std::ptrdiff_t>(count * each));
+    const std::size_t sample_size = source.size() / b.size;
+    const auto begin = source.begin() + static_cast<std::ptrdiff_t>(first * sample_size);
+    destination.assign(begin, begin + static_cast<std::ptrdiff_t>(count * sample_size));
   };
   copy(b.inputs, result.inputs);
   copy(b.labels, result.labels);

@@ -109,8 +109,8 @@ class batch_sum {
   void add(std::size_t piece, std::size_t first, std::size_t end) {
     const auto [depth, joins] = arrivals_[piece - mine_.first];
     for (std::size_t i = 0; i < joins; ++i) {
-      T* const to = way_->vector(depth - i - 1) + first;
-      detail::add_numbers(to, way_->vector(depth - i) + first, end - first, to);
+      T* const accumulator = way_->vector(depth - i - 1) + first;
+      detail::add_numbers(accumulator, way_->vector(depth - i) + first, end - first, accumulator);
     }
     if (piece + 1 < mine_.end) {
       return;
@@ -161,18 +161,18 @@ class batch_sum {
 
   /// Cuts a range into buckets of nearly equal size.
   void cut(const index_range& range, std::size_t bucket_bytes) {
-    const std::size_t most = std::max(bucket_bytes / sizeof(T), detail::slice_alignment);
-    const std::size_t count = std::max<std::size_t>((range.size() + most - 1) / most, 1);
+    const std::size_t maximum = std::max(bucket_bytes / sizeof(T), detail::slice_alignment);
+    const std::size_t count = std::max<std::size_t>((range.size() + maximum - 1) / maximum, 1);
     const std::size_t even = (range.size() + count - 1) / count;
-    const std::size_t each =
+    const std::size_t bucket_size =
         (even + detail::slice_alignment - 1) / detail::slice_alignment * detail::slice_alignment;
-    for (std::size_t first = range.first; first < range.end; first += each) {
-      plan_.buckets.push_back({first, std::min(first + each, range.end)});
+    for (std::size_t first = range.first; first < range.end; first += bucket_size) {
+      plan_.buckets.push_back({first, std::min(first + bucket_size, range.end)});
     }
   }
   [[nodiscard]] std::size_t bucket_of(std::size_t number) const {
     const auto holds = std::partition_point(plan_.buckets.begin(), plan_.buckets.end(),
-                                            [&](auto& one) { return one.end <= number; });
+                                            [&](auto& bucket) { return bucket.end <= number; });
     return static_cast<std::size_t>(holds - plan_.buckets.begin());
   }
 

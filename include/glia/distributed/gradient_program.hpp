@@ -37,7 +37,7 @@ struct sum_layout {
   /// The number of values that belong to gradients. They come first in the vector.
   [[nodiscard]] std::size_t gradients() const {
     const auto other = std::find_if_not(segments.begin(), segments.end(),
-                                        [](const segment& one) { return one.gradient; });
+                                        [](const segment& s) { return s.gradient; });
     return other == segments.end() ? size() : other->first;
   }
   void add(const glia::shape& shape, std::optional<std::size_t> parameter = std::nullopt,
@@ -78,19 +78,19 @@ class gradient_program {
                                       const std::optional<frozen_end>& frontier, sum_layout& layout,
                                       bool& mixes, bool& exchanges) {
     const recorder rec(device.fused());
-    tape at(rec);
-    step_inputs in = detail::batch_inputs(rec, shapes);
-    in.each = rec.input("each", real_of({}));
+    tape gradient_tape(rec);
+    step_inputs inputs = detail::batch_inputs(rec, shapes);
+    inputs.sample_weight = rec.input("each", real_of({}));
     const auto share = rec.input("share", real_of({}));
     if (device.compiles_whole_graphs() || shapes.counted) {
-      in.present = detail::present_input(rec, shapes.inputs[0]);
+      inputs.present = detail::present_input(rec, shapes.inputs[0]);
     }
-    const auto t = in.t;
-    const auto present = in.present;
+    const auto t = inputs.t;
+    const auto present = inputs.present;
     parameter_list traced = as_inputs(rec, parameters);
-    const parameter_list before = traced;
+    const parameter_list initial = traced;
     step_results results;
-    const auto gradients = take_gradients(at, in, traced, job, results);
+    const auto gradients = take_gradients(gradient_tape, inputs, traced, job, results);
     if (device.compiles_whole_graphs()) {
       mixes = passes::mixes_samples(rec.recorded());  // before the metrics, which may mix samples
     }
@@ -101,7 +101,7 @@ class gradient_program {
       }
     }
     for (std::size_t i = 0; i < traced.size(); ++i) {
-      if (traced[i].value.number() != before[i].value.number()) {
+      if (traced[i].value.number() != initial[i].value.number()) {
         rec.output(traced[i].spec.name,
                    rec.run(kernels::binary{binary_function::multiply}, traced[i].value, share));
         layout.add(traced[i].spec.shape, i);
@@ -143,14 +143,14 @@ class update_program {
   void run(tensor numbers, std::span<tensor> gradients, parameter_list& parameters,
            slot_lists& slots, std::vector<tensor*>& argument_buffer, timeline* times) const {
     argument_buffer.assign({&numbers});
-    for (tensor& one : gradients) {
-      argument_buffer.push_back(&one);
+    for (tensor& gradient : gradients) {
+      argument_buffer.push_back(&gradient);
     }
     for (parameter& p : parameters) {
       argument_buffer.push_back(&p.value);
     }
-    for (std::vector<tensor>& own : slots) {
-      for (tensor& slot : own) {
+    for (std::vector<tensor>& parameter_slots : slots) {
+      for (tensor& slot : parameter_slots) {
         argument_buffer.push_back(&slot);
       }
     }
@@ -164,18 +164,18 @@ class update_program {
     const recorder rec(device.fused());
     const auto numbers = rec.input("numbers", real_of({job.optimizer.numbers_per_step}));
     std::vector<tensor> gradients(parameters.size());
-    for (const detail::sum_layout::segment& one : layout.segments) {
-      if (one.gradient) {
-        gradients[*one.parameter] =
-            rec.input(text(parameters[*one.parameter].spec.name, ".gradient"), real_of(one.shape));
+    for (const detail::sum_layout::segment& segment : layout.segments) {
+      if (segment.gradient) {
+        gradients[*segment.parameter] = rec.input(
+            text(parameters[*segment.parameter].spec.name, ".gradient"), real_of(segment.shape));
       }
     }
     parameter_list traced = detail::as_inputs(rec, parameters);
-    slot_lists kept = detail::slot_inputs(rec, parameters, slots);
-    const parameter_list before = traced;
-    const slot_lists kept_before = kept;
-    detail::update_parameters(rec, std::move(gradients), traced, kept, job, numbers);
-    detail::set_next(rec, before, traced, kept_before, kept);
+    slot_lists traced_slots = detail::slot_inputs(rec, parameters, slots);
+    const parameter_list initial = traced;
+    const slot_lists initial_slots = traced_slots;
+    detail::update_parameters(rec, std::move(gradients), traced, traced_slots, job, numbers);
+    detail::set_next(rec, initial, traced, initial_slots, traced_slots);
     graph g = rec.recorded();
     prune(g);
     return program(std::move(g), device);

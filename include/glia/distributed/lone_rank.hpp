@@ -19,10 +19,10 @@ class lone_rank final : public rank_group {
                                         rank_blocks /*receive*/) override {
     return {};
   }
-  [[nodiscard]] transfer start_gather(transfer_kind /*kind*/, rank_blocks /*all*/) override {
+  [[nodiscard]] transfer start_gather(transfer_kind /*kind*/, rank_blocks /*blocks*/) override {
     return {};
   }
-  [[nodiscard]] bool is_done(transfer& /*one*/) override { return true; }
+  [[nodiscard]] bool is_done(transfer& /*request*/) override { return true; }
   [[nodiscard]] std::shared_ptr<const shared_memory> share_memory(std::size_t /*bytes*/) override {
     return nullptr;
   }

@@ -56,11 +56,11 @@ class rank_group : public training_ranks {
   [[nodiscard]] virtual transfer start_exchange(transfer_kind kind, rank_blocks send,
                                                 rank_blocks receive) = 0;
   /// Starts to send this rank's block to all ranks and to receive their blocks. This rank's block
-  /// must already be in its position in `all`.
-  [[nodiscard]] virtual transfer start_gather(transfer_kind kind, rank_blocks all) = 0;
+  /// must already be in its position in `blocks`.
+  [[nodiscard]] virtual transfer start_gather(transfer_kind kind, rank_blocks blocks) = 0;
   /// Advances a transfer and returns whether it is complete; a complete transfer must not be used
   /// again. Throws `rank_error` if a rank has failed.
-  [[nodiscard]] virtual bool is_done(transfer& one) = 0;
+  [[nodiscard]] virtual bool is_done(transfer& request) = 0;
 
   /// Returns `bytes` bytes of shared memory for each rank. Returns null if the ranks are on several
   /// machines or there is not enough memory. All ranks must call it with the same size.
@@ -73,12 +73,12 @@ class rank_group : public training_ranks {
       const distribution& shared) final;
   GLIA_INLINE void require_same_training(std::span<const rank_setting> settings) final;
   GLIA_INLINE void require_same_tensors(std::span<const named_tensor> tensors) final;
-  [[nodiscard]] GLIA_INLINE training_state state_of_first(const training_state& own) final;
-  [[nodiscard]] GLIA_INLINE callback_result agree(const callback_result& own) final;
-  [[nodiscard]] GLIA_INLINE std::string first_text(const std::string& own) final;
-  [[nodiscard]] GLIA_INLINE bool any(bool own) final;
-  [[nodiscard]] GLIA_INLINE std::vector<float> concatenate(const std::vector<float>& own) final;
-  GLIA_INLINE void add_scores(const batch_scores& own, running_scores& scores) final;
+  [[nodiscard]] GLIA_INLINE training_state state_of_first(const training_state& state) final;
+  [[nodiscard]] GLIA_INLINE callback_result agree(const callback_result& result) final;
+  [[nodiscard]] GLIA_INLINE std::string first_text(const std::string& local_text) final;
+  [[nodiscard]] GLIA_INLINE bool any(bool value) final;
+  [[nodiscard]] GLIA_INLINE std::vector<float> concatenate(const std::vector<float>& values) final;
+  GLIA_INLINE void add_scores(const batch_scores& local_scores, running_scores& scores) final;
   GLIA_INLINE void wait_for_all() final;
 
   /// Keeps memory alive as long as this object. Used for transfers that a failure has left

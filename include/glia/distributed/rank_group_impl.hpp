@@ -33,12 +33,12 @@ GLIA_INLINE std::shared_ptr<step_runner> rank_group::make_step_runner(const dist
 }
 
 GLIA_INLINE void rank_group::require_same_training(std::span<const rank_setting> settings) {
-  std::vector<rank_setting> own{
+  std::vector<rank_setting> all_settings{
       {"ranks", text(size())},
       {"glia", text(GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.', GLIA_VERSION_PATCH)},
       {"build", detail::running_build()}};
-  own.insert(own.end(), settings.begin(), settings.end());
-  detail::require_same_settings(*this, own);
+  all_settings.insert(all_settings.end(), settings.begin(), settings.end());
+  detail::require_same_settings(*this, all_settings);
 }
 
 GLIA_INLINE void rank_group::require_same_tensors(std::span<const named_tensor> tensors) {
@@ -62,27 +62,28 @@ GLIA_INLINE void rank_group::require_same_tensors(std::span<const named_tensor> 
                         "the ranks no longer have the same parameters: '",
                         first < tensors.size() ? tensors[first].name : "", "' of ", name_of(i),
                         " differs from that of ", name_of(0),
-                        "; run the same build on the same type of processor on of_ranks ranks");
+                        "; run the same build on the same type of processor on all ranks");
   }
 }
 
-GLIA_INLINE training_state rank_group::state_of_first(const training_state& own) {
-  const std::string bytes = detail::from_first(*this, rank() == 0 ? bytes_of(own) : std::string());
-  return rank() == 0 ? own : state_of(bytes);
+GLIA_INLINE training_state rank_group::state_of_first(const training_state& state) {
+  const std::string bytes =
+      detail::from_first(*this, rank() == 0 ? bytes_of(state) : std::string());
+  return rank() == 0 ? state : state_of(bytes);
 }
 
-GLIA_INLINE callback_result rank_group::agree(const callback_result& own) {
-  const auto of_ranks = gather_values(*this, own.next);
+GLIA_INLINE callback_result rank_group::agree(const callback_result& result) {
+  const auto of_ranks = gather_values(*this, result.next);
   for (std::size_t i = 0; i < of_ranks.size(); ++i) {
     if (of_ranks[i] != callback_result::action::proceed) {
-      return {of_ranks[i], gather(*this, own.reason)[i]};
+      return {of_ranks[i], gather(*this, result.reason)[i]};
     }
   }
   return {};
 }
 
-GLIA_INLINE std::string rank_group::first_text(const std::string& own) {
-  const std::vector<std::string> texts = gather(*this, own);
+GLIA_INLINE std::string rank_group::first_text(const std::string& local_text) {
+  const std::vector<std::string> texts = gather(*this, local_text);
   const auto first = std::find_if(texts.begin(), texts.end(),
                                   [](const std::string& text) { return !text.empty(); });
   return first == texts.end()
@@ -90,28 +91,28 @@ GLIA_INLINE std::string rank_group::first_text(const std::string& own) {
              : *first + ", on " + name_of(static_cast<std::size_t>(first - texts.begin()));
 }
 
-GLIA_INLINE bool rank_group::any(bool own) {
-  const std::vector<int> values = gather_values(*this, own ? 1 : 0);
+GLIA_INLINE bool rank_group::any(bool value) {
+  const std::vector<int> values = gather_values(*this, value ? 1 : 0);
   return std::find(values.begin(), values.end(), 1) != values.end();
 }
 
-GLIA_INLINE std::vector<float> rank_group::concatenate(const std::vector<float>& own) {
-  return detail::gather_all(*this, own);
+GLIA_INLINE std::vector<float> rank_group::concatenate(const std::vector<float>& values) {
+  return detail::gather_all(*this, values);
 }
 
-GLIA_INLINE void rank_group::add_scores(const batch_scores& own, running_scores& scores) {
-  const auto sizes = detail::gather_each(*this, own.sizes);
-  const auto counts = detail::gather_each(*this, own.counts);
-  const auto sums = detail::gather_each(*this, own.sums);
-  const bool scored = scores.how().needs_outputs();
+GLIA_INLINE void rank_group::add_scores(const batch_scores& local_scores, running_scores& scores) {
+  const auto sizes = detail::gather_each(*this, local_scores.sizes);
+  const auto counts = detail::gather_each(*this, local_scores.counts);
+  const auto sums = detail::gather_each(*this, local_scores.sums);
+  const bool scored = scores.spec().needs_outputs();
   const auto gather_samples = [&]<class T>(const std::vector<T>& values) {
     return scored ? detail::gather_each(*this, values) : std::vector<std::vector<T>>();
   };
-  const auto outputs = gather_samples(own.outputs);
-  const auto classes = gather_samples(own.classes);
-  const auto targets = gather_samples(own.targets);
+  const auto outputs = gather_samples(local_scores.outputs);
+  const auto classes = gather_samples(local_scores.classes);
+  const auto targets = gather_samples(local_scores.targets);
   std::vector<std::size_t> done(sizes.size());  // samples of each rank
-  const std::size_t count = scores.how().sums();
+  const std::size_t count = scores.spec().sums();
   for (std::size_t turn = 0; turn < sizes[0].size(); ++turn) {
     for (std::size_t rank = 0; rank < sizes.size() && turn < sizes[rank].size(); ++rank) {
       const std::size_t size = sizes[rank][turn];

@@ -21,9 +21,10 @@ namespace detail {
 
 /// Gathers `count` numbers from each rank, in the order of the ranks.
 template <class T>
-[[nodiscard]] std::vector<T> gather_numbers(rank_group& ranks, const T* own, std::size_t count) {
+[[nodiscard]] std::vector<T> gather_numbers(rank_group& ranks, const T* numbers,
+                                            std::size_t count) {
   std::vector<T> result(ranks.size() * count);
-  std::copy_n(own, count, result.data() + ranks.rank() * count);
+  std::copy_n(numbers, count, result.data() + ranks.rank() * count);
   gather_blocks(ranks, reinterpret_cast<std::byte*>(result.data()),
                 static_cast<int>(count * sizeof(T)));
   return result;
@@ -34,11 +35,11 @@ template <class T>
 template <class Compute>
 void with_numbers(const tensor* const* operands, const tensor* const* results,
                   const Compute& compute) {
-  const auto as = [&]<class T>(T) {
+  const auto compute_as = [&]<class T>(T) {
     compute([&](std::size_t i) { return reinterpret_cast<const T*>(operands[i]->bytes()); },
             [&](std::size_t i) { return reinterpret_cast<T*>(results[i]->bytes()); });
   };
-  operands[0]->real_bytes() == sizeof(float) ? as(0.0F) : as(0.0);
+  operands[0]->real_bytes() == sizeof(float) ? compute_as(0.0F) : compute_as(0.0);
 }
 
 inline void require_vector(std::string_view name, const tensor_spec& x) {
@@ -85,10 +86,10 @@ struct moments_over_ranks {
       }
       // Doubles hold the counts and the numbers of both types exactly.
       const std::size_t size = 2 * channels + 1;
-      std::vector<double> own(size, static_cast<double>(rows));
-      std::copy_n(input(0), channels, own.data());
-      std::copy_n(input(1), channels, own.data() + channels);
-      const std::vector<double> numbers = detail::gather_numbers(*ranks, own.data(), size);
+      std::vector<double> moments(size, static_cast<double>(rows));
+      std::copy_n(input(0), channels, moments.data());
+      std::copy_n(input(1), channels, moments.data() + channels);
+      const std::vector<double> numbers = detail::gather_numbers(*ranks, moments.data(), size);
       double whole = 0;
       for (std::size_t rank = 0; rank < ranks->size(); ++rank) {
         whole += numbers[rank * size + 2 * channels];

@@ -12,12 +12,12 @@ namespace glia::detail {
 
 /// Collects the outputs for a batch from all ranks, and adds them to the metrics that need outputs,
 /// in the order of the samples.
-inline void add_outputs_of_all(rank_group& ranks, const batch& own,
+inline void add_outputs_of_all(rank_group& ranks, const batch& slice,
                                const std::vector<float>& outputs, running_scores& sums) {
   batch whole;
-  whole.size = own.whole_size();
-  whole.labels = gather_all(ranks, own.labels);
-  whole.targets = gather_all(ranks, own.targets);
+  whole.size = slice.whole_size();
+  whole.labels = gather_all(ranks, slice.labels);
+  whole.targets = gather_all(ranks, slice.targets);
   const std::vector<float> gathered = gather_all(ranks, outputs);
   sums.add_outputs(std::span<const float>(gathered), whole);
 }

@@ -35,10 +35,11 @@ class shared_step final : public step_runner {
     require<value_error>(!shared_.options.reproducible || !shared_.options.bfloat16_gradients,
                          "distributed: reproducible and bfloat16_gradients cannot both be set, "
                          "because the rounding to bfloat16 depends on the number of ranks");
-    constexpr std::size_t most = std::size_t{1} << 28;
-    require<value_error>(shared_.options.bucket_bytes > 0 && shared_.options.bucket_bytes <= most,
-                         "distributed: expected buckets of 1 to ", most, " bytes, got ",
-                         shared_.options.bucket_bytes);
+    constexpr std::size_t maximum = std::size_t{1} << 28;
+    require<value_error>(
+        shared_.options.bucket_bytes > 0 && shared_.options.bucket_bytes <= maximum,
+        "distributed: expected buckets of 1 to ", maximum, " bytes, got ",
+        shared_.options.bucket_bytes);
     require<value_error>(shared_.pieces() >= shared_.size(), "distributed: expected at least ",
                          shared_.size(), " pieces of a batch, one for each rank, got ",
                          shared_.pieces());
@@ -52,18 +53,18 @@ class shared_step final : public step_runner {
     if (taken_ == nullptr) {
       require_same_options();
     }
-    const batch& own = step.inputs;
-    const std::size_t whole = own.whole_size();
+    const batch& slice = step.inputs;
+    const std::size_t whole = slice.whole_size();
     const index_range expected = shared_.share().samples(whole);
     require<value_error>(
-        own.first == expected.first && own.size == expected.size(), "distributed: expected ",
+        slice.first == expected.first && slice.size == expected.size(), "distributed: expected ",
         expected.size(), " samples from index ", expected.first, " of a batch of ", whole,
-        " samples for ", ranks_->name_of(shared_.rank()), ", got ", own.size,
-        " samples from index ", own.first, "; divide the batch with distribution::share");
+        " samples for ", ranks_->name_of(shared_.rank()), ", got ", slice.size,
+        " samples from index ", slice.first, "; divide the batch with distribution::share");
     count_ = whole;
-    counted_ = counted_by(step.job.loss, own, step.job.net.output_shape());
-    if (!counted_.all()) {
-      const auto of_ranks = gather_values(*ranks_, count_of(counted_, own));
+    counted_ = counted_by(step.job.loss, slice, step.job.net.output_shape());
+    if (!counted_.counts_all()) {
+      const auto of_ranks = gather_values(*ranks_, count_of(counted_, slice));
       count_ = std::accumulate(of_ranks.begin(), of_ranks.end(), std::size_t{0});
     }
     const joint_step joint(*ranks_);
@@ -77,8 +78,9 @@ class shared_step final : public step_runner {
         sum->add_nothing(piece);
         continue;
       }
-      const bool is_whole = end - first == own.size;
-      run_piece(step, piece, is_whole ? own : samples_of(own, first - own.first, end - first), sum);
+      const bool is_whole = end - first == slice.size;
+      run_piece(step, piece, is_whole ? slice : samples_of(slice, first - slice.first, end - first),
+                sum);
     }
     {
       const timeline::span waiting(step.times, "waiting for ranks");
@@ -90,7 +92,7 @@ class shared_step final : public step_runner {
   }
 
   /// Adds the scores of the samples of all ranks.
-  void add_scores(const batch& own, running_scores& scores) const override {
+  void add_scores(const batch& slice, running_scores& scores) const override {
     std::vector<double> of_batch;
     for (const sum_layout::segment& segment : taken_->layout().segments) {
       if (!segment.parameter) {
@@ -98,8 +100,8 @@ class shared_step final : public step_runner {
       }
     }
     scores.add_read(count_, of_batch);
-    if (scores.how().needs_outputs()) {
-      add_outputs_of_all(*ranks_, own, outputs_, scores);
+    if (scores.spec().needs_outputs()) {
+      add_outputs_of_all(*ranks_, slice, outputs_, scores);
     }
   }
 
@@ -115,20 +117,21 @@ class shared_step final : public step_runner {
 
  private:
   [[nodiscard]] static std::optional<scoring> scoring_of(const arguments& step) {
-    return step.scores == nullptr ? std::nullopt : std::optional(step.scores->how());
+    return step.scores == nullptr ? std::nullopt : std::optional(step.scores->spec());
   }
 
   /// Throws `rank_error` if the ranks have different options. Otherwise they would send different
   /// messages and wait forever.
   void require_same_options() const {
     const distributed_options& options = shared_.options;
-    const std::vector<rank_setting> own{{"ranks", text(shared_.size())},
-                                        {"reproducible", text(options.reproducible)},
-                                        {"pieces", text(shared_.pieces())},
-                                        {"bfloat16 gradients", text(options.bfloat16_gradients)},
-                                        {"bucket bytes", text(options.bucket_bytes)},
-                                        {"share memory", text(options.share_memory)}};
-    require_same_settings(*ranks_, own);
+    const std::vector<rank_setting> settings{
+        {"ranks", text(shared_.size())},
+        {"reproducible", text(options.reproducible)},
+        {"pieces", text(shared_.pieces())},
+        {"bfloat16 gradients", text(options.bfloat16_gradients)},
+        {"bucket bytes", text(options.bucket_bytes)},
+        {"share memory", text(options.share_memory)}};
+    require_same_settings(*ranks_, settings);
   }
 
   /// A recorded first half of a step and the properties of the batches for which it can be used.
@@ -149,8 +152,8 @@ class shared_step final : public step_runner {
     record_ = {};
   }
 
-  /// Throws `value_error` if not every rank computes the gradients of exactly one piece, but has to
-  /// exchange numbers with the other ranks meanwhile. `whole` is the number of samples of a batch.
+  /// Throws `value_error` if the ranks exchange numbers while the graph runs, and not every rank
+  /// computes exactly one piece. `whole` is the number of samples of a batch.
   void require_exchange(const gradient_program& program, std::size_t whole) const {
     require<value_error>(
         !program.exchanges_numbers() || !shared_.options.reproducible,
@@ -228,33 +231,34 @@ class shared_step final : public step_runner {
       return gradients_for(step, detail::shapes_for(net, inputs, counted_));
     };
     const std::optional<batch> padded_inputs = detail::padded_for(device, b, rows, program_for);
-    const batch& given = padded_inputs ? *padded_inputs : b;
-    const gradient_program& program = program_for(given);
+    const batch& input = padded_inputs ? *padded_inputs : b;
+    const gradient_program& program = program_for(input);
     sum = &begin_sum(device, program.layout(), sum);
     const auto whole = static_cast<double>(b.whole_size());
     const double share = static_cast<double>(b.size) / whole;
-    tensor x = device.samples_from_host(std::span<const float>(given.inputs), given.input_shape);
-    targets t = targets_of(device, given, net.output_shape());
+    tensor x = device.samples_from_host(std::span<const float>(input.inputs), input.input_shape);
+    targets t = targets_of(device, input, net.output_shape());
     tensor key = detail::key_tensor(device, step.state.counters(), b.first);
     const auto count = static_cast<double>(std::max<std::size_t>(count_, 1));
-    tensor each = device.run(kernels::full{{}, 1 / count});
+    tensor sample_weight = device.run(kernels::full{{}, 1 / count});
     tensor of_whole = device.run(kernels::full{{}, share});
-    argument_buffer_.assign({&x, t.labels ? &t.labels : &t.values, &key, &each, &of_whole});
+    argument_buffer_.assign(
+        {&x, t.labels ? &t.labels : &t.values, &key, &sample_weight, &of_whole});
     tensor present;
-    if (device.compiles_whole_graphs() || !counted_.all()) {
-      present = present_rows(device, counted_, given, b.size);
+    if (device.compiles_whole_graphs() || !counted_.counts_all()) {
+      present = present_rows(device, counted_, input, b.size);
       argument_buffer_.push_back(&present);
     }
     for (parameter& p : step.job.net.parameters()) {
       argument_buffer_.push_back(&p.value);
     }
     const std::size_t segments = program.layout().segments.size();
-    const bool scored = step.scores != nullptr && step.scores->how().needs_outputs();
+    const bool scored = step.scores != nullptr && step.scores->spec().needs_outputs();
     tensor y;
     if (const host_memory_backend* const host = host_memory_of(device)) {
       std::vector<tensor> places = sum->places_for(piece);
       if (scored) {
-        places.push_back(host->uninitialized(real_of(batch_of(given.size, net.output_shape()))));
+        places.push_back(host->uninitialized(real_of(batch_of(input.size, net.output_shape()))));
       }
       program.calls().run_into(
           argument_buffer_, places,
@@ -274,9 +278,9 @@ class shared_step final : public step_runner {
       y = scored ? results.back() : tensor{};
     }
     if (scored) {
-      const std::size_t before = outputs_.size();
-      outputs_.resize(before + b.size * net.output_shape().size());
-      first_to_host(device, y, std::span(outputs_).subspan(before));
+      const std::size_t offset = outputs_.size();
+      outputs_.resize(offset + b.size * net.output_shape().size());
+      first_to_host(device, y, std::span(outputs_).subspan(offset));
     }
   }
 
@@ -295,7 +299,7 @@ class shared_step final : public step_runner {
     std::vector<tensor> gradients;
     for (const sum_layout::segment& segment : sum.layout().segments) {
       if (segment.gradient) {
-        gradients.push_back(sum.on(device, segment));
+        gradients.push_back(sum.values_on(device, segment));
       } else if (segment.parameter) {
         parameters[*segment.parameter].value = sum.copied_to(device, segment);
       }

@@ -44,16 +44,16 @@ class shared_sum {
   [[nodiscard]] virtual tensor copied_to(const device& destination,
                                          const sum_layout::segment& segment) const = 0;
   /// The sum of a segment, on the device. On devices in host memory it is not copied.
-  [[nodiscard]] virtual tensor on(const device& destination,
-                                  const sum_layout::segment& segment) const = 0;
+  [[nodiscard]] virtual tensor values_on(const device& destination,
+                                         const sum_layout::segment& segment) const = 0;
 
  private:
   sum_layout layout_;
 };
 
 /// Returns the backend of a device in host memory, or null for other devices.
-[[nodiscard]] inline const host_memory_backend* host_memory_of(const device& on) {
-  return dynamic_cast<const host_memory_backend*>(&on.implementation());
+[[nodiscard]] inline const host_memory_backend* host_memory_of(const glia::device& device) {
+  return dynamic_cast<const host_memory_backend*>(&device.implementation());
 }
 
 /// A sum of numbers of type T.
@@ -77,7 +77,7 @@ class shared_sum_of final : public shared_sum {
     std::vector<tensor> places;
     for (const sum_layout::segment& segment : layout().segments) {
       places.push_back(
-          tensor::over(sum_.memory_for(piece) + segment.first, real_of(segment.shape), sizeof(T)));
+          tensor::wrap(sum_.memory_for(piece) + segment.first, real_of(segment.shape), sizeof(T)));
     }
     return places;
   }
@@ -104,11 +104,11 @@ class shared_sum_of final : public shared_sum {
     return destination.from_host(
         std::span<const T>(sum_.sum() + segment.first, segment.shape.size()), segment.shape);
   }
-  [[nodiscard]] tensor on(const device& destination,
-                          const sum_layout::segment& segment) const override {
+  [[nodiscard]] tensor values_on(const device& destination,
+                                 const sum_layout::segment& segment) const override {
     return host_memory_of(destination) == nullptr
                ? copied_to(destination, segment)
-               : tensor::over(sum_.sum() + segment.first, real_of(segment.shape), sizeof(T));
+               : tensor::wrap(sum_.sum() + segment.first, real_of(segment.shape), sizeof(T));
   }
 
  private:

@@ -17,46 +17,46 @@ namespace glia {
 
 namespace detail {
 
-/// Calls each(member) for the members of a training state and of the types in it, in the order in
+/// Calls visit(member) for the members of a training state and of the types in it, in the order in
 /// which they are written and read.
-template <class Each>
-void for_each_part(const Each& each, auto& state) requires requires {
+template <class Visit>
+void for_each_part(const Visit& visit, auto& state) requires requires {
   state.tensors;
 }
 {
-  each(state.tensors), each(state.seed), each(state.step), each(state.learning_rate_scale);
-  each(state.epoch), each(state.position), each(state.samples), each(state.batch_size);
-  each(state.shuffled), each(state.metrics), each(state.sums), each(state.seconds);
-  each(state.optimizer), each(state.setup), each(state.history), each(state.kept);
+  visit(state.tensors), visit(state.seed), visit(state.step), visit(state.learning_rate_scale);
+  visit(state.epoch), visit(state.position), visit(state.samples), visit(state.batch_size);
+  visit(state.shuffled), visit(state.metrics), visit(state.sums), visit(state.seconds);
+  visit(state.optimizer), visit(state.setup), visit(state.history), visit(state.kept);
 }
-template <class Each>
-void for_each_part(const Each& each, auto& tensor) requires requires {
+template <class Visit>
+void for_each_part(const Visit& visit, auto& tensor) requires requires {
   tensor.values;
 }
-{ each(tensor.name), each(tensor.shape), each(tensor.values); }
-template <class Each>
-void for_each_part(const Each& each, auto& record) requires requires {
+{ visit(tensor.name), visit(tensor.shape), visit(tensor.values); }
+template <class Visit>
+void for_each_part(const Visit& visit, auto& record) requires requires {
   record.validation;
 }
 {
-  each(record.epoch), each(record.samples), each(record.seconds);
-  each(record.samples_per_second), each(record.learning_rate);
-  each(record.training), each(record.validation);
+  visit(record.epoch), visit(record.samples), visit(record.seconds);
+  visit(record.samples_per_second), visit(record.learning_rate);
+  visit(record.training), visit(record.validation);
 }
-template <class Each>
-void for_each_part(const Each& each, auto& scores) requires requires {
+template <class Visit>
+void for_each_part(const Visit& visit, auto& scores) requires requires {
   scores.metric_names;
 }
-{ each(scores.loss), each(scores.metric_values), each(scores.metric_names); }
+{ visit(scores.loss), visit(scores.metric_values), visit(scores.metric_names); }
 
 /// Appends the bytes of values to a string.
 struct byte_writer {
-  std::string* to;
+  std::string* bytes;
 
   template <class T>
   void operator()(const T& value) const {
     if constexpr (std::is_arithmetic_v<T>) {
-      to->append(reinterpret_cast<const char*>(&value), sizeof(T));
+      bytes->append(reinterpret_cast<const char*>(&value), sizeof(T));
     } else if constexpr (requires { value.begin(); }) {
       (*this)(value.size());
       for (const auto& element : value) {
@@ -79,14 +79,14 @@ struct byte_writer {
 
 /// Reads values that byte_writer wrote.
 struct byte_reader {
-  std::string_view* from;
+  std::string_view* bytes;
 
   template <class T>
   void operator()(T& value) const {
     if constexpr (std::is_arithmetic_v<T>) {
-      require<value_error>(from->size() >= sizeof(T), "the received training state is incomplete");
-      std::memcpy(&value, from->data(), sizeof(T));
-      from->remove_prefix(sizeof(T));
+      require<value_error>(bytes->size() >= sizeof(T), "the received training state is incomplete");
+      std::memcpy(&value, bytes->data(), sizeof(T));
+      bytes->remove_prefix(sizeof(T));
     } else if constexpr (requires { value.resize(0); }) {
       value.resize(read<std::size_t>());
       for (auto& element : value) {

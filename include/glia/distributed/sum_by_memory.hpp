@@ -29,8 +29,8 @@ class sum_by_memory final : public detail::sum_transport<T> {
                : nullptr;
   }
 
-  [[nodiscard]] T* vector(std::size_t i) const noexcept override { return of(rank_, i); }
-  [[nodiscard]] T* sum() const noexcept override { return of(0, plan_->order.depth()); }
+  [[nodiscard]] T* vector(std::size_t i) const noexcept override { return vector_of(rank_, i); }
+  [[nodiscard]] T* sum() const noexcept override { return vector_of(0, plan_->order.depth()); }
 
   void begin() override {
     ++turn_;
@@ -38,7 +38,7 @@ class sum_by_memory final : public detail::sum_transport<T> {
   }
   void start(std::size_t bucket) override { tell(bucket, &bucket_word::computed); }
   bool move_on(std::size_t bucket) override {
-    const stage before = stages_[bucket];
+    const stage previous = stages_[bucket];
     if (stages_[bucket] == stage::computed && all_told(bucket, &bucket_word::computed)) {
       add_slice(detail::slice_of(plan_->buckets[bucket], rank_, words_.size()));
       tell(bucket, &bucket_word::summed);
@@ -47,7 +47,7 @@ class sum_by_memory final : public detail::sum_transport<T> {
     if (stages_[bucket] == stage::summed && all_told(bucket, &bucket_word::summed)) {
       stages_[bucket] = stage::done;
     }
-    return stages_[bucket] != before;
+    return stages_[bucket] != previous;
   }
   [[nodiscard]] bool is_done(std::size_t bucket) const override {
     return stages_[bucket] == stage::done;
@@ -79,7 +79,7 @@ class sum_by_memory final : public detail::sum_transport<T> {
 
   // The memory of each rank: a cache line, its vectors, the sum (used only for rank 0), a cache
   // line, and its bucket words.
-  [[nodiscard]] T* of(std::size_t rank, std::size_t i) const noexcept {
+  [[nodiscard]] T* vector_of(std::size_t rank, std::size_t i) const noexcept {
     return reinterpret_cast<T*>(memory_->of_rank[rank] + line +
                                 i * detail::line_bytes<T>(plan_->size));
   }
@@ -87,26 +87,27 @@ class sum_by_memory final : public detail::sum_transport<T> {
     return 2 * line + (plan.order.depth() + 1) * detail::line_bytes<T>(plan.size);
   }
 
-  void tell(std::size_t bucket, std::uint64_t bucket_word::*what) const {
-    std::atomic_ref(words_[rank_][bucket].*what).store(turn_, std::memory_order_release);
+  void tell(std::size_t bucket, std::uint64_t bucket_word::*field) const {
+    std::atomic_ref(words_[rank_][bucket].*field).store(turn_, std::memory_order_release);
   }
-  [[nodiscard]] bool all_told(std::size_t bucket, std::uint64_t bucket_word::*what) const {
+  [[nodiscard]] bool all_told(std::size_t bucket, std::uint64_t bucket_word::*field) const {
     return std::all_of(words_.begin(), words_.end(), [&](bucket_word* words) {
-      return std::atomic_ref(words[bucket].*what).load(std::memory_order_acquire) >= turn_;
+      return std::atomic_ref(words[bucket].*field).load(std::memory_order_acquire) >= turn_;
     });
   }
 
   void add_slice(const index_range& slice) const {
-    T* const to = sum() + slice.first;
+    T* const destination = sum() + slice.first;
     if (plan_->order.additions().size() == 2) {  // the same as below, without copies
-      detail::add_numbers(of(0, 0) + slice.first, of(1, 0) + slice.first, slice.size(), to);
+      detail::add_numbers(vector_of(0, 0) + slice.first, vector_of(1, 0) + slice.first,
+                          slice.size(), destination);
       return;
     }
-    const auto take = [&](const detail::sum_order::addition& which, std::size_t at, std::size_t n,
-                          T* into) {
-      std::copy_n(of(which.rank, which.sum) + slice.first + at, n, into);
+    const auto take = [&](const detail::sum_order::addition& term, std::size_t offset,
+                          std::size_t n, T* out) {
+      std::copy_n(vector_of(term.rank, term.sum) + slice.first + offset, n, out);
     };
-    plan_->order.add(slice.size(), take, to);
+    plan_->order.add(slice.size(), take, destination);
   }
 
   const detail::sum_plan* plan_;

@@ -33,8 +33,8 @@ class sum_by_messages final : public detail::sum_transport<T> {
     }
   }
   ~sum_by_messages() override {
-    const bool moving = std::any_of(room_->buckets.begin(), room_->buckets.end(), [](auto& one) {
-      return one.now == stage::sends_parts || one.now == stage::sends_sums;
+    const bool moving = std::any_of(room_->buckets.begin(), room_->buckets.end(), [](auto& b) {
+      return b.progress == stage::sends_parts || b.progress == stage::sends_sums;
     });
     if (moving) {
       ranks_->keep(room_);
@@ -55,44 +55,44 @@ class sum_by_messages final : public detail::sum_transport<T> {
     sent_ = {};
   }
   void start(std::size_t k) override {
-    bucket& one = room_->buckets[k];
+    bucket& b = room_->buckets[k];
     sent_.messages += ranks_->size() - 1;
-    sent_.bytes += one.sent_parts.total;
-    void* from = vector(0) + one.range.first;
-    if (!sends_in_place(one)) {
-      pack(one);
-      from = one.sent.data();
+    sent_.bytes += b.sent_parts.total;
+    void* source = vector(0) + b.range.first;
+    if (!sends_in_place(b)) {
+      pack(b);
+      source = b.sent.data();
     }
-    one.moving = ranks_->start_exchange(transfer_kind::parts, one.sent_parts.in(from),
-                                        one.taken_parts.in(one.taken.data()));
-    one.now = stage::sends_parts;
+    b.moving = ranks_->start_exchange(transfer_kind::parts, b.sent_parts.blocks_in(source),
+                                      b.received_parts.blocks_in(b.received.data()));
+    b.progress = stage::sends_parts;
   }
   bool move_on(std::size_t k) override {
-    bucket& one = room_->buckets[k];
-    const stage before = one.now;
-    if (one.now == stage::sends_parts && ranks_->is_done(one.moving)) {
-      add_slice(one);
-      one.now = stage::has_parts;
+    bucket& b = room_->buckets[k];
+    const stage previous = b.progress;
+    if (b.progress == stage::sends_parts && ranks_->is_done(b.moving)) {
+      add_slice(b);
+      b.progress = stage::has_parts;
     }
     // All ranks send sums back in the same order, in whatever order the parts arrived.
-    if (one.now == stage::has_parts && sent_back_ == k) {
+    if (b.progress == stage::has_parts && sent_back_ == k) {
       ++sent_back_;
       sent_.messages += ranks_->size() - 1;
-      sent_.bytes += (ranks_->size() - 1) * own_slice(one).size() * one.number_bytes();
-      void* const sums = one.rounds ? one.sent.data() : static_cast<void*>(sum() + one.range.first);
-      one.moving = ranks_->start_gather(transfer_kind::sums, one.sums.in(sums));
-      one.now = stage::sends_sums;
+      sent_.bytes += (ranks_->size() - 1) * own_slice(b).size() * b.number_bytes();
+      void* const sums = b.rounds ? b.sent.data() : static_cast<void*>(sum() + b.range.first);
+      b.moving = ranks_->start_gather(transfer_kind::sums, b.sums.blocks_in(sums));
+      b.progress = stage::sends_sums;
     }
-    if (one.now == stage::sends_sums && ranks_->is_done(one.moving)) {
-      if (one.rounds) {
-        read(one, one.sent.data(), one.range.size(), sum() + one.range.first);
+    if (b.progress == stage::sends_sums && ranks_->is_done(b.moving)) {
+      if (b.rounds) {
+        read(b, b.sent.data(), b.range.size(), sum() + b.range.first);
       }
-      one.now = stage::done;
+      b.progress = stage::done;
     }
-    return one.now != before;
+    return b.progress != previous;
   }
   [[nodiscard]] bool is_done(std::size_t k) const override {
-    return room_->buckets[k].now == stage::done;
+    return room_->buckets[k].progress == stage::done;
   }
   [[nodiscard]] bool needs_looking_after() const noexcept override { return ranks_->size() > 1; }
   [[nodiscard]] detail::sum_traffic sent() const noexcept override { return sent_; }
@@ -109,15 +109,15 @@ class sum_by_messages final : public detail::sum_transport<T> {
     std::size_t total = 0;
 
     void add(std::size_t count) {
-      constexpr std::size_t most = std::numeric_limits<int>::max();
-      require<value_error>(count <= most - total, "distributed: a bucket of gradients takes ",
-                           total + count, " bytes for all pieces, but MPI can send at most ", most,
-                           "; use smaller bucket_bytes or fewer pieces");
+      constexpr std::size_t maximum = std::numeric_limits<int>::max();
+      require<value_error>(count <= maximum - total, "distributed: a bucket of gradients takes ",
+                           total + count, " bytes for all pieces, but MPI can send at most ",
+                           maximum, "; use smaller bucket_bytes or fewer pieces");
       offsets.push_back(static_cast<int>(total));
       bytes.push_back(static_cast<int>(count));
       total += count;
     }
-    [[nodiscard]] rank_blocks in(void* memory) const {
+    [[nodiscard]] rank_blocks blocks_in(void* memory) const {
       return {static_cast<std::byte*>(memory), bytes.data(), offsets.data()};
     }
   };
@@ -126,9 +126,9 @@ class sum_by_messages final : public detail::sum_transport<T> {
     index_range range;
     bool rounds = false;
     std::vector<index_range> slices;  // one for each rank
-    layout sent_parts, taken_parts, sums;
-    std::vector<std::byte> sent, taken;  // memory of parts, and of sums if they are rounded
-    stage now = stage::done;
+    layout sent_parts, received_parts, sums;
+    std::vector<std::byte> sent, received;  // memory of parts, and of sums if they are rounded
+    stage progress = stage::done;
     rank_group::transfer moving{};
 
     [[nodiscard]] std::size_t number_bytes() const noexcept {
@@ -139,91 +139,92 @@ class sum_by_messages final : public detail::sum_transport<T> {
   /// Returns the number of this rank's sums, of which it sends slices.
   [[nodiscard]] std::size_t held() const { return plan_->order.held_by(ranks_->rank()); }
   /// Returns whether slices are sent without a copy, from the memory in which they were computed.
-  [[nodiscard]] bool sends_in_place(const bucket& one) const { return !one.rounds && held() == 1; }
-  [[nodiscard]] const index_range& own_slice(const bucket& one) const {
-    return one.slices[ranks_->rank()];
+  [[nodiscard]] bool sends_in_place(const bucket& b) const { return !b.rounds && held() == 1; }
+  [[nodiscard]] const index_range& own_slice(const bucket& b) const {
+    return b.slices[ranks_->rank()];
   }
 
   [[nodiscard]] bucket make_bucket(const index_range& range) const {
     const std::size_t count = ranks_->size();
-    const std::size_t own = ranks_->rank();
+    const std::size_t rank = ranks_->rank();
     bucket result;
     result.range = range;
     result.rounds = count > 1 && range.end <= plan_->rounded;
-    const std::size_t each = result.number_bytes();
+    const std::size_t number_size = result.number_bytes();
     for (std::size_t i = 0; i < count; ++i) {
       result.slices.push_back(detail::slice_of(range, i, count));
     }
     for (std::size_t i = 0; i < count; ++i) {
-      const bool other = i != own;
+      const bool other = i != rank;
       const std::size_t theirs = plan_->order.held_by(i);
-      result.sent_parts.add(other ? result.slices[i].size() * held() * each : 0);
-      result.taken_parts.add(other ? result.slices[own].size() * theirs * each : 0);
-      result.sums.add(result.slices[i].size() * each);
+      result.sent_parts.add(other ? result.slices[i].size() * held() * number_size : 0);
+      result.received_parts.add(other ? result.slices[rank].size() * theirs * number_size : 0);
+      result.sums.add(result.slices[i].size() * number_size);
     }
     if (sends_in_place(result)) {
       result.sent_parts.offsets = result.sums.offsets;
     }
     const std::size_t packed = sends_in_place(result) ? 0 : result.sent_parts.total;
     result.sent.resize(std::max(packed, result.rounds ? result.sums.total : 0));
-    result.taken.resize(result.taken_parts.total);
+    result.received.resize(result.received_parts.total);
     return result;
   }
 
   /// Copies the slices for the other ranks to one buffer: for each other rank, its slice of each of
   /// this rank's sums.
-  void pack(bucket& one) {
-    std::byte* to = one.sent.data();
-    for (std::size_t i = 0; i < one.slices.size(); ++i) {
+  void pack(bucket& b) {
+    std::byte* position = b.sent.data();
+    for (std::size_t i = 0; i < b.slices.size(); ++i) {
       for (std::size_t sum = 0; i != ranks_->rank() && sum < held(); ++sum) {
-        to = write(one, vector(sum) + one.slices[i].first, one.slices[i].size(), to);
+        position = write(b, vector(sum) + b.slices[i].first, b.slices[i].size(), position);
       }
     }
   }
 
   /// Adds up this rank's slice of a bucket.
-  void add_slice(bucket& one) {
+  void add_slice(bucket& b) {
     if (plan_->order.additions().size() == 1) {
       return;
     }
-    const index_range slice = own_slice(one);
-    const auto take = [&](const detail::sum_order::addition& which, std::size_t at, std::size_t n,
-                          T* into) {
-      if (which.rank == ranks_->rank()) {
-        std::copy_n(vector(which.sum) + slice.first + at, n, into);
+    const index_range slice = own_slice(b);
+    const auto take = [&](const detail::sum_order::addition& term, std::size_t offset,
+                          std::size_t n, T* out) {
+      if (term.rank == ranks_->rank()) {
+        std::copy_n(vector(term.sum) + slice.first + offset, n, out);
         return;
       }
-      const auto block = static_cast<std::size_t>(one.taken_parts.offsets[which.rank]);
-      const std::size_t first = which.sum * slice.size() + at;
-      read(one, one.taken.data() + block + first * one.number_bytes(), n, into);
+      const auto block = static_cast<std::size_t>(b.received_parts.offsets[term.rank]);
+      const std::size_t first = term.sum * slice.size() + offset;
+      read(b, b.received.data() + block + first * b.number_bytes(), n, out);
     };
     plan_->order.add(slice.size(), take, sum() + slice.first);
-    if (one.rounds) {
-      const auto own = static_cast<std::size_t>(one.sums.offsets[ranks_->rank()]);
-      write(one, sum() + slice.first, slice.size(), one.sent.data() + own);
+    if (b.rounds) {
+      const auto slice_offset = static_cast<std::size_t>(b.sums.offsets[ranks_->rank()]);
+      write(b, sum() + slice.first, slice.size(), b.sent.data() + slice_offset);
     }
   }
 
   /// Writes elements in the format in which they are sent. Returns the end of the output.
-  static std::byte* write(const bucket& one, const T* from, std::size_t count, std::byte* to) {
-    if (one.rounds) {
-      auto* const rounded = reinterpret_cast<bfloat16*>(to);
+  static std::byte* write(const bucket& b, const T* source, std::size_t count,
+                          std::byte* destination) {
+    if (b.rounds) {
+      auto* const rounded = reinterpret_cast<bfloat16*>(destination);
       for (std::size_t n = 0; n < count; ++n) {
-        rounded[n] = bfloat16(static_cast<float>(from[n]));
+        rounded[n] = bfloat16(static_cast<float>(source[n]));
       }
     } else {
-      std::copy_n(reinterpret_cast<const std::byte*>(from), count * sizeof(T), to);
+      std::copy_n(reinterpret_cast<const std::byte*>(source), count * sizeof(T), destination);
     }
-    return to + count * one.number_bytes();
+    return destination + count * b.number_bytes();
   }
-  static void read(const bucket& one, const std::byte* from, std::size_t count, T* to) {
-    if (one.rounds) {
-      const auto* const rounded = reinterpret_cast<const bfloat16*>(from);
+  static void read(const bucket& b, const std::byte* source, std::size_t count, T* destination) {
+    if (b.rounds) {
+      const auto* const rounded = reinterpret_cast<const bfloat16*>(source);
       for (std::size_t n = 0; n < count; ++n) {
-        to[n] = static_cast<T>(rounded[n].value());
+        destination[n] = static_cast<T>(rounded[n].value());
       }
     } else {
-      std::copy_n(from, count * sizeof(T), reinterpret_cast<std::byte*>(to));
+      std::copy_n(source, count * sizeof(T), reinterpret_cast<std::byte*>(destination));
     }
   }
 

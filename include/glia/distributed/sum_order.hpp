@@ -10,9 +10,9 @@
 
 namespace glia::detail {
 
-/// Computes to[n] = a[n] + b[n]. `to` may be `a` or `b`.
+/// Computes sum[n] = a[n] + b[n]. `sum` may be `a` or `b`.
 template <class T>
-void add_numbers(const T* a, const T* b, std::size_t count, T* to) {
+void add_numbers(const T* a, const T* b, std::size_t count, T* sum) {
   constexpr std::size_t block = 16;  // a constant size, for which compilers vectorize the loop
   std::size_t n = 0;
   for (; n + block <= count; n += block) {
@@ -20,10 +20,10 @@ void add_numbers(const T* a, const T* b, std::size_t count, T* to) {
     for (std::size_t i = 0; i < block; ++i) {
       sums[i] = a[n + i] + b[n + i];
     }
-    std::copy_n(sums.data(), block, to + n);
+    std::copy_n(sums.data(), block, sum + n);
   }
   for (; n < count; ++n) {
-    to[n] = a[n] + b[n];
+    sum[n] = a[n] + b[n];
   }
 }
 
@@ -37,7 +37,7 @@ class sum_order {
   struct addition {
     std::size_t rank;
     std::size_t sum;
-    piece_stack::arrival where;
+    piece_stack::arrival arrival;
   };
 
   /// Throws `value_error` if there are fewer pieces than ranks.
@@ -45,18 +45,18 @@ class sum_order {
     require<value_error>(pieces >= ranks, "distributed: a batch of ", pieces,
                          " pieces cannot be shared by ", ranks,
                          " ranks; use at least as many pieces as ranks");
-    piece_stack all;
+    piece_stack stack;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       const std::vector<partial_sum> sums = sums_of(pieces_of(rank));
       held_.push_back(sums.size());
       for (std::size_t i = 0; i < sums.size(); ++i) {
-        additions_.push_back({rank, i, all.add(sums[i])});
+        additions_.push_back({rank, i, stack.add(sums[i])});
       }
-      for (const piece_stack::arrival& one : arrivals(rank)) {
-        depth_ = std::max(depth_, one.depth + 1);
+      for (const piece_stack::arrival& arrival : arrivals(rank)) {
+        depth_ = std::max(depth_, arrival.depth + 1);
       }
     }
-    left_ = all.sums().size();
+    left_ = stack.sums().size();
   }
 
   [[nodiscard]] index_range pieces_of(std::size_t rank) const noexcept {
@@ -70,38 +70,38 @@ class sum_order {
   /// are done directly after it is pushed.
   [[nodiscard]] std::vector<piece_stack::arrival> arrivals(std::size_t rank) const {
     const auto [first, end] = pieces_of(rank);
-    piece_stack own;
+    piece_stack stack;
     std::vector<piece_stack::arrival> result;
     for (std::size_t piece = first; piece < end; ++piece) {
-      result.push_back(own.add({piece, 0}));
+      result.push_back(stack.add({piece, 0}));
     }
     return result;
   }
   /// Returns the sums of all ranks, in the order in which they are added.
   [[nodiscard]] const std::vector<addition>& additions() const noexcept { return additions_; }
 
-  /// Adds the sums of all ranks, of `count` elements each. take(addition, at, n, into) copies the
-  /// elements with the indices at, ..., at + n - 1 of one sum to `into`. `to` may be the memory of
-  /// one of the sums.
+  /// Adds the sums of all ranks, of `count` elements each. take(addition, offset, n, out) copies
+  /// the elements with the indices offset, ..., offset + n - 1 of one sum to `out`. `result` may be
+  /// the memory of one of the sums.
   template <class T, class Take>
-  void add(std::size_t count, const Take& take, T* to) const {
+  void add(std::size_t count, const Take& take, T* result) const {
     std::vector<T> room(additions_.size() * chunk);
     const auto level = [&](std::size_t depth) { return room.data() + depth * chunk; };
     const auto join = [&](std::size_t depth, std::size_t n) {
       add_numbers(level(depth - 1), level(depth), n, level(depth - 1));
     };
-    for (std::size_t at = 0; at < count; at += chunk) {
-      const std::size_t n = std::min(chunk, count - at);
+    for (std::size_t offset = 0; offset < count; offset += chunk) {
+      const std::size_t n = std::min(chunk, count - offset);
       for (const addition& next : additions_) {
-        take(next, at, n, level(next.where.depth));
-        for (std::size_t i = 0; i < next.where.joins; ++i) {
-          join(next.where.depth - i, n);
+        take(next, offset, n, level(next.arrival.depth));
+        for (std::size_t i = 0; i < next.arrival.joins; ++i) {
+          join(next.arrival.depth - i, n);
         }
       }
       for (std::size_t depth = left_; depth-- > 1;) {
         join(depth, n);
       }
-      std::copy_n(room.data(), n, to + at);
+      std::copy_n(room.data(), n, result + offset);
     }
   }
 

@@ -24,8 +24,8 @@ inline constexpr std::size_t slice_alignment = 16;
 [[nodiscard]] inline index_range slice_of(const index_range& bucket, std::size_t rank,
                                           std::size_t ranks) {
   const auto cut = [&](std::size_t part) {
-    const std::size_t at = bucket.size() * part / ranks / slice_alignment * slice_alignment;
-    return bucket.first + (part == ranks ? bucket.size() : at);
+    const std::size_t offset = bucket.size() * part / ranks / slice_alignment * slice_alignment;
+    return bucket.first + (part == ranks ? bucket.size() : offset);
   };
   return {cut(rank), cut(rank + 1)};
 }

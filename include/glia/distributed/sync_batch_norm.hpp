@@ -34,11 +34,11 @@ namespace detail {
   const glia::device& device = x.device();
   const std::size_t channels = x.shape().back();
   const std::size_t rows = x.shape().size() / channels;
-  const auto apply = [](const glia::device& on, binary_function f, const tensor& a,
-                        const tensor& b) { return on.run(kernels::binary{f}, a, b); };
-  const auto own =
+  const auto apply = [](const glia::device& d, binary_function f, const tensor& a,
+                        const tensor& b) { return d.run(kernels::binary{f}, a, b); };
+  const auto statistics =
       device.run(kernels::normalize{kind, epsilon}, x.value(), gamma.value(), beta.value());
-  const auto moments = device.run(kernels::moments_over_ranks{rows}, own[1], own[2]);
+  const auto moments = device.run(kernels::moments_over_ranks{rows}, statistics[1], statistics[2]);
   const tensor& mean = moments[0];
   const tensor& variance = moments[1];
   const tensor& share = moments[2];
@@ -52,38 +52,42 @@ namespace detail {
                          apply(device, binary_function::subtract, x.value(), mean), factor),
                    beta.value());
   const auto adjoint = [=, mean = mean, variance = variance, share = share, to_beta = beta.slot()](
-                           auto& to, auto dy) {
-    const glia::device& on = to.device();
-    auto [dx, dgamma, dbeta] = on.run(kernels::normalize_gradient{kind, epsilon}, std::move(dy),
-                                      x.value(), gamma.value(), mean, variance);
-    const tensor none{};
-    const tensor sums =
-        on.run(kernels::sum_over_ranks{},
-               on.run(kernels::concat{0}, dgamma, dbeta, none, none, none, none, none, none));
+                           auto& gradients, auto dy) {
+    const glia::device& backward_device = gradients.device();
+    auto [dx, dgamma, dbeta] =
+        backward_device.run(kernels::normalize_gradient{kind, epsilon}, std::move(dy), x.value(),
+                            gamma.value(), mean, variance);
+    const tensor absent{};
+    const tensor sums = backward_device.run(
+        kernels::sum_over_ranks{}, backward_device.run(kernels::concat{0}, dgamma, dbeta, absent,
+                                                       absent, absent, absent, absent, absent));
     const auto missing = [&](const tensor& own_sum, std::size_t begin) {
       const tensor sum =
-          on.run(kernels::slice{.axis = 0, .begin = begin, .extent = channels}, sums);
-      const tensor difference = apply(on, binary_function::subtract, own_sum,
-                                      apply(on, binary_function::multiply, sum, share));
-      return on.run(kernels::unary{{unary_function::affine, 1.0 / static_cast<double>(rows), 0}},
-                    difference);
+          backward_device.run(kernels::slice{.axis = 0, .begin = begin, .extent = channels}, sums);
+      const tensor difference =
+          apply(backward_device, binary_function::subtract, own_sum,
+                apply(backward_device, binary_function::multiply, sum, share));
+      return backward_device.run(
+          kernels::unary{{unary_function::affine, 1.0 / static_cast<double>(rows), 0}}, difference);
     };
     const auto scaled = [&](const tensor& of_channels) {
-      return apply(on, binary_function::multiply, factor, of_channels);
+      return apply(backward_device, binary_function::multiply, factor, of_channels);
     };
     if (x.needs_gradient()) {
-      const tensor slope = apply(on, binary_function::multiply, missing(dgamma, 0), inverse);
-      const tensor distance = apply(on, binary_function::subtract, x.value(), mean);
-      const tensor more = apply(on, binary_function::add,
-                                apply(on, binary_function::multiply, distance, scaled(slope)),
-                                scaled(missing(dbeta, channels)));
-      to.add(x.slot(), apply(on, binary_function::add, dx, more));
+      const tensor slope =
+          apply(backward_device, binary_function::multiply, missing(dgamma, 0), inverse);
+      const tensor distance = apply(backward_device, binary_function::subtract, x.value(), mean);
+      const tensor correction =
+          apply(backward_device, binary_function::add,
+                apply(backward_device, binary_function::multiply, distance, scaled(slope)),
+                scaled(missing(dbeta, channels)));
+      gradients.add(x.slot(), apply(backward_device, binary_function::add, dx, correction));
     }
     if (gamma.needs_gradient()) {
-      to.add(gamma.slot(), std::move(dgamma));
+      gradients.add(gamma.slot(), std::move(dgamma));
     }
     if (to_beta) {
-      to.add(to_beta, std::move(dbeta));
+      gradients.add(to_beta, std::move(dbeta));
     }
   };
   variable output = x.owner().record(

@@ -244,31 +244,32 @@ requires(K::operands <= most_operands && K::results <= most_results &&
     K::results,
     updates<K>(),
     [](const void* k, std::span<const tensor_spec> operands, std::span<tensor_spec> results) {
-      with_operands<K>(operands, [&](const auto&... each) {
-        const auto specs = result_specs(*static_cast<const K*>(k), each...);
+      with_operands<K>(operands, [&](const auto&... operand) {
+        const auto specs = result_specs(*static_cast<const K*>(k), operand...);
         std::copy(specs.begin(), specs.end(), results.begin());
       });
     },
     [](const void* kernel, std::span<const tensor> operands, tensor_spec* results) {
       const K& k = *static_cast<const K*>(kernel);
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        const std::array<tensor_spec, K::operands> given{spec_of(operands[I])...};
-        const auto specs = result_specs(k, given[I]...);
+        const std::array<tensor_spec, K::operands> operand_specs{spec_of(operands[I])...};
+        const auto specs = result_specs(k, operand_specs[I]...);
         std::uninitialized_copy(specs.begin(), specs.end(), results);
-        return glia::relabels(k, given[I]...);
+        return glia::relabels(k, operand_specs[I]...);
       }
       (std::make_index_sequence<K::operands>{});
     },
     [](const void* k, std::span<const tensor_spec> operands) -> double {
-      return with_operands<K>(
-          operands, [&](const auto&... each) { return static_cast<const K*>(k)->flops(each...); });
+      return with_operands<K>(operands, [&](const auto&... operand) {
+        return static_cast<const K*>(k)->flops(operand...);
+      });
     },
     [](const void* k, std::span<const tensor_spec> operands, std::span<batch_axis> of_operands,
        std::span<batch_axis> of_results) {
-      with_operands<K>(operands, [&](const auto&... each) {
-        const auto all = axes_of(*static_cast<const K*>(k), each...);
-        std::copy(all.operands.begin(), all.operands.end(), of_operands.begin());
-        std::copy(all.results.begin(), all.results.end(), of_results.begin());
+      with_operands<K>(operands, [&](const auto&... operand) {
+        const auto axes = axes_of(*static_cast<const K*>(k), operand...);
+        std::copy(axes.operands.begin(), axes.operands.end(), of_operands.begin());
+        std::copy(axes.results.begin(), axes.results.end(), of_results.begin());
       });
     },
     relabels_function<K>(),
@@ -315,9 +316,9 @@ any_kernel any_kernel::made_into(const K& k) const {
 
 template <kernel K, class... Operands>
 results_t<K, tensor> gradient_call::run(const K& k, Operands&&... operands) const {
-  std::array<tensor, K::operands> given{tensor(std::forward<Operands>(operands))...};
+  std::array<tensor, K::operands> values{tensor(std::forward<Operands>(operands))...};
   std::array<tensor, K::results> results;
-  run_kernel(detail::type_of<K>, &k, given, results);
+  run_kernel(detail::type_of<K>, &k, values, results);
   if constexpr (K::results == 1) {
     return std::move(results[0]);
   } else {
@@ -325,14 +326,14 @@ results_t<K, tensor> gradient_call::run(const K& k, Operands&&... operands) cons
   }
 }
 
-/// Calls with(k) and returns true if the type of the kernel is in the list; returns false for other
-/// types.
-template <class... Kernels, class With>
-bool visit_kernel(const any_kernel& kernel, kernel_list<Kernels...>, const With& with) {
+/// Calls visit(k) and returns true if the type of the kernel is in the list; returns false for
+/// other types.
+template <class... Kernels, class Visit>
+bool visit_kernel(const any_kernel& kernel, kernel_list<Kernels...>, const Visit& visit) {
   const auto tried = [&]<class K>(std::type_identity<K>) {
     const K* const k = kernel.as<K>();
     if (k != nullptr) {
-      with(*k);
+      visit(*k);
     }
     return k != nullptr;
   };

@@ -35,11 +35,11 @@ class gradient_call {
   /// Returns an operand or a result that the derivative reads.
   [[nodiscard]] const tensor& operand(std::size_t i) const { return operands_[i]; }
   [[nodiscard]] const tensor& result(std::size_t i) const { return results_[i]; }
-  /// Moves it out, so that a kernel can reuse its memory.
+  /// Moves an operand or a result out, so that a kernel can reuse its memory.
   [[nodiscard]] tensor take_operand(std::size_t i) { return std::move(operands_[i]); }
   [[nodiscard]] tensor take_result(std::size_t i) { return std::move(results_[i]); }
   /// Returns an empty tensor, for an operand that is omitted.
-  [[nodiscard]] static tensor none() { return {}; }
+  [[nodiscard]] static tensor omitted_operand() { return {}; }
 
   /// Runs a kernel, or records it.
   template <kernel K, class... Operands>

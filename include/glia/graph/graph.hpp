@@ -97,10 +97,10 @@ class graph {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       specs[i] = spec(operands[i]);
     }
-    std::vector<tensor_spec> made(kernel.type().results);
-    kernel.specs(specs, made);
+    std::vector<tensor_spec> results(kernel.type().results);
+    kernel.specs(specs, results);
     graph_node node{kernel, std::move(operands), {}, place_};
-    for (const tensor_spec& s : made) {
+    for (const tensor_spec& s : results) {
       node.results.push_back(s ? add_value(s) : no_value);
     }
     return nodes_.emplace_back(std::move(node));
@@ -113,24 +113,25 @@ class graph {
   /// input.
   void set_next(value_id input, value_id next) {
     // Inputs are nearly always in the order of their values.
-    auto at = std::partition_point(inputs_.begin(), inputs_.end(),
-                                   [&](const graph_input& one) { return one.value < input; });
-    if (at == inputs_.end() || at->value != input) {
-      at = std::find_if(inputs_.begin(), inputs_.end(),
-                        [&](const graph_input& one) { return one.value == input; });
+    auto found =
+        std::partition_point(inputs_.begin(), inputs_.end(),
+                             [&](const graph_input& other) { return other.value < input; });
+    if (found == inputs_.end() || found->value != input) {
+      found = std::find_if(inputs_.begin(), inputs_.end(),
+                           [&](const graph_input& other) { return other.value == input; });
     }
-    require<value_error>(at != inputs_.end(),
+    require<value_error>(found != inputs_.end(),
                          "graph: only an input can have a next value, got the value of a node");
-    at->next = next;
+    found->next = next;
   }
 
   /// Sets the place (layer and phase) of all nodes that are added after this call.
-  void set_place(graph_place wanted) {
+  void set_place(graph_place new_place) {
     std::uint32_t& number =
-        place_numbers_[wanted.name][static_cast<std::size_t>(wanted.phase)];  // 0: none yet
-    if (number == 0 && wanted != graph_place{}) {
+        place_numbers_[new_place.name][static_cast<std::size_t>(new_place.phase)];  // 0: none yet
+    if (number == 0 && new_place != graph_place{}) {
       number = static_cast<std::uint32_t>(places_.size());
-      places_.push_back(std::move(wanted));
+      places_.push_back(std::move(new_place));
     }
     place_ = number;
   }

@@ -72,32 +72,33 @@ void cut_batch(graph& g, std::size_t rows, const cut_options& options);
 /// result of the node that computed `value`. The graph is then unusable.
 [[nodiscard]] bool begin_at(graph& g, std::size_t number, value_id value);
 
-/// Finds the values of one graph in another one. Values correspond if they are computed in the same
-/// way from inputs with the same names.
+/// Finds the values of the graph `source` in the graph `target`. Values correspond if they are
+/// computed in the same way from inputs with the same names.
 class counterpart {
  public:
-  counterpart(const graph& from, const graph& in);
+  counterpart(const graph& source, const graph& target);
 
-  [[nodiscard]] std::optional<value_id> of(value_id value) const {
-    return in_from_[value] == unknown ? std::nullopt : std::optional(in_from_[value]);
+  /// Returns the counterpart of a value of `source`, or nothing if there is none.
+  [[nodiscard]] std::optional<value_id> find(value_id value) const {
+    return counterparts_[value] == unknown ? std::nullopt : std::optional(counterparts_[value]);
   }
 
  private:
   static constexpr value_id unknown = no_value - 1;
 
-  std::vector<value_id> in_from_;  // the counterpart of each value of the first graph
+  std::vector<value_id> counterparts_;  // for each value of `source`: its counterpart in `target`
 };
 
-/// A graph that is split into two graphs. `once` has no inputs that change from run to run, so its
-/// results are the same in all runs with the same parameters. `each` contains all other nodes; its
-/// last inputs are the outputs of `once`.
+/// A graph that is split into two graphs. `fixed` has no inputs that change from run to run, so its
+/// results are the same in all runs with the same parameters. `varying` contains all other nodes;
+/// its last inputs are the outputs of `fixed`.
 struct hoisted {
-  graph once;
-  graph each;
+  graph fixed;
+  graph varying;
 };
 
-/// Splits a graph: `once` gets the nodes that depend neither on the inputs with the indices in
-/// `varying`, nor on values for which `can_be_fixed` is false.
+/// Splits a graph: `hoisted::fixed` gets the nodes that depend neither on the inputs with the
+/// indices in `varying`, nor on values for which `can_be_fixed` is false.
 [[nodiscard]] hoisted hoist(graph g, const std::vector<std::size_t>& varying,
                             std::vector<bool> can_be_fixed = {});
 
@@ -119,11 +120,11 @@ struct product_place {
                                                         const std::vector<bool>& fixed);
 
 /// Throws `value_error` if a scale is not above 0, or if the input's zero is not in 0 ... 255.
-void require_scales(const quantized_product& one);
+void require_scales(const quantized_product& product);
 
-/// Quantizes the inputs and weights of the products that `how` lists. Throws `value_error` if the
+/// Quantizes the inputs and weights of the products that `plan` lists. Throws `value_error` if the
 /// graph does not contain one of these products, or if a scale is invalid.
-void quantize_products(graph& g, const std::vector<bool>& fixed, const quantization& how);
+void quantize_products(graph& g, const std::vector<bool>& fixed, const quantization& plan);
 
 /// Removes redundant quantization. Exporters quantize a value again, with the same scale, after a
 /// pooling or permutation. The last quantization is sufficient.

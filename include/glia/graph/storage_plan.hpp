@@ -26,7 +26,7 @@ class storage_plan {
     lane,      ///< memory of each lane in a stretch, at offset `index` in bytes
   };
   struct location {
-    home where = home::unused;
+    home region = home::unused;
     std::size_t index = 0;
   };
 
@@ -36,7 +36,7 @@ class storage_plan {
     place_storages();
   }
 
-  [[nodiscard]] const location& of(value_id id) const { return locations_[id]; }
+  [[nodiscard]] const location& location_of(value_id id) const { return locations_[id]; }
   [[nodiscard]] std::size_t arena_bytes() const noexcept { return arena_bytes_; }
   /// Returns the index of a value's storage, below `storages()`. All values in the same memory have
   /// the same storage. Only inputs, constants and results of kernels have a storage.
@@ -70,16 +70,16 @@ class storage_plan {
   }
 
  private:
-  static constexpr std::size_t none = graph_uses::none;
+  static constexpr std::size_t no_index = graph_uses::no_node;
 
   struct storage {
-    home where = home::arena;
+    home region = home::arena;
     std::size_t index = 0;
     std::size_t bytes = 0;
-    std::size_t uses = 0;      // number of remaining uses, in unite_values
-    std::size_t first = none;  // first step that needs it; `last`: the last step
+    std::size_t uses = 0;          // number of remaining uses, in unite_values
+    std::size_t first = no_index;  // first step that needs it; `last`: the last step
     std::size_t last = 0;
-    std::size_t stretch = none;  // the stretch that uses it, if there is only one
+    std::size_t stretch = no_index;  // the stretch that uses it, if there is only one
     bool one_stretch = true;
   };
 
@@ -91,7 +91,7 @@ class storage_plan {
   /// Determines the stretch of each node, and the step in which it runs.
   void find_stretches() {
     const std::size_t nodes = graph_->nodes().size();
-    stretch_of_.assign(nodes, none);
+    stretch_of_.assign(nodes, no_index);
     step_of_.assign(nodes, 0);
     for (std::size_t i = 0; i < graph_->stretches().size(); ++i) {
       const stretch& s = graph_->stretches()[i];
@@ -100,22 +100,23 @@ class storage_plan {
     }
     std::size_t step = 0;
     for (std::size_t i = 0; i < nodes; ++i) {
-      const bool goes_on = i > 0 && stretch_of_[i] != none && stretch_of_[i] == stretch_of_[i - 1];
+      const bool goes_on =
+          i > 0 && stretch_of_[i] != no_index && stretch_of_[i] == stretch_of_[i - 1];
       step_of_[i] = goes_on ? step : ++step;
     }
   }
 
   /// Gives each value a storage: a new one, or the storage of an operand.
   void unite_values() {
-    storage_of_.assign(graph_->value_count(), none);
+    storage_of_.assign(graph_->value_count(), no_index);
     const graph_uses uses(*graph_);
     // A value that the caller gets remains in use after the last node.
     const auto uses_of = [&](value_id id) {
       return uses.takers(id).size() + (uses.leaves(id) ? 1U : 0U);
     };
-    const auto make = [&](value_id id, home where, std::size_t index) {
+    const auto make = [&](value_id id, home region, std::size_t index) {
       storage_of_[id] = storages_.size();
-      storages_.push_back({.where = where, .index = index, .bytes = bytes_of_value(id)});
+      storages_.push_back({.region = region, .index = index, .bytes = bytes_of_value(id)});
       storages_.back().uses = uses_of(id);
     };
     for (std::size_t i = 0; i < graph_->inputs().size(); ++i) {
@@ -137,7 +138,7 @@ class storage_plan {
           continue;
         }
         const std::size_t shared = taken_over(node, r, stretch_of_[n], uses);
-        if (shared == none) {
+        if (shared == no_index) {
           make(id, home::arena, 0);
         } else {
           storage_of_[id] = shared;
@@ -147,8 +148,8 @@ class storage_plan {
     }
   }
 
-  /// Returns the storage of an operand that the result can reuse, or `none` if the result needs a
-  /// new storage.
+  /// Returns the storage of an operand that the result can reuse, or `no_index` if the result needs
+  /// a new storage.
   [[nodiscard]] std::size_t taken_over(const graph_node& node, std::size_t result,
                                        std::size_t stretch, const graph_uses& uses) const {
     const kernel_type& type = node.kernel.type();
@@ -163,21 +164,24 @@ class storage_plan {
       }
       const storage& s = storages_[storage_of_[operand]];
       // An input may only be overwritten by its next value; other inputs are not changed.
-      const bool mine = s.where == home::arena || (s.where == home::input && type.updates &&
-                                                   graph_->inputs()[s.index].value == operand &&
-                                                   graph_->inputs()[s.index].next == id);
+      const bool reusable =
+          s.region == home::arena ||
+          (s.region == home::input && type.updates && graph_->inputs()[s.index].value == operand &&
+           graph_->inputs()[s.index].next == id);
       const bool once = std::count(node.operands.begin(), node.operands.end(), operand) == 1;
-      if (mine && once && s.uses == 0 && s.bytes == bytes_of_value(id) &&
-          stretch == (uses.maker(operand) == none ? none : stretch_of_[uses.maker(operand)])) {
+      if (reusable && once && s.uses == 0 && s.bytes == bytes_of_value(id) &&
+          stretch ==
+              (uses.maker(operand) == no_index ? no_index : stretch_of_[uses.maker(operand)])) {
         return storage_of_[operand];
       }
     }
-    return none;
+    return no_index;
   }
 
   void need(value_id id, std::size_t step, std::size_t stretch) {
     storage& s = storages_[storage_of_[id]];
-    s.one_stretch = s.one_stretch && stretch != none && (s.first == none || s.stretch == stretch);
+    s.one_stretch =
+        s.one_stretch && stretch != no_index && (s.first == no_index || s.stretch == stretch);
     s.stretch = stretch;
     s.first = std::min(s.first, step);
     s.last = std::max(s.last, step);
@@ -199,8 +203,8 @@ class storage_plan {
     }
     const auto leave = [&](value_id id, std::size_t index) {
       storage& s = storages_[storage_of_[id]];
-      if (s.where == home::arena) {
-        s.where = home::output;
+      if (s.region == home::arena) {
+        s.region = home::output;
         s.index = index;
       }
     };
@@ -216,23 +220,23 @@ class storage_plan {
       place_in_lanes(i);
     }
     std::vector<lifetime> blocks;
-    std::vector<std::size_t> which;
+    std::vector<std::size_t> block_storages;
     for (std::size_t i = 0; i < storages_.size(); ++i) {
       const storage& s = storages_[i];
-      if (s.where == home::arena && s.first != none) {
+      if (s.region == home::arena && s.first != no_index) {
         blocks.push_back({s.bytes, s.first, s.last});
-        which.push_back(i);
+        block_storages.push_back(i);
       }
     }
     const memory_layout layout = lay_out(blocks);
-    for (std::size_t i = 0; i < which.size(); ++i) {
-      storages_[which[i]].index = layout.offsets[i];
+    for (std::size_t i = 0; i < block_storages.size(); ++i) {
+      storages_[block_storages[i]].index = layout.offsets[i];
     }
     arena_bytes_ = layout.bytes;
     locations_.resize(graph_->value_count());
     for (std::size_t id = 0; id < locations_.size(); ++id) {
-      if (storage_of_[id] != none) {
-        locations_[id] = {storages_[storage_of_[id]].where, storages_[storage_of_[id]].index};
+      if (storage_of_[id] != no_index) {
+        locations_[id] = {storages_[storage_of_[id]].region, storages_[storage_of_[id]].index};
       }
     }
   }
@@ -241,24 +245,24 @@ class storage_plan {
   void place_in_lanes(std::size_t number) {
     const stretch& range = graph_->stretches()[number];
     std::vector<lifetime> blocks;
-    std::vector<std::size_t> which;
-    std::vector<std::size_t> seen(storages_.size(), none);
+    std::vector<std::size_t> block_storages;
+    std::vector<std::size_t> block_of(storages_.size(), no_index);
     lane_memory memory;
     const auto piece_bytes = [&](std::size_t bytes) { return bytes / range.rows * range.piece; };
     for (std::size_t n = range.first; n < range.end; ++n) {
       const graph_node& node = graph_->nodes()[n];
       const roles role = roles_of(*graph_, node);
       const auto touch = [&](value_id id) {
-        const std::size_t at = storage_of_[id];
-        if (storages_[at].where != home::arena || !storages_[at].one_stretch) {
+        const std::size_t index = storage_of_[id];
+        if (storages_[index].region != home::arena || !storages_[index].one_stretch) {
           return;
         }
-        if (seen[at] == none) {
-          seen[at] = blocks.size();
-          which.push_back(at);
-          blocks.push_back({piece_bytes(storages_[at].bytes), n, n});
+        if (block_of[index] == no_index) {
+          block_of[index] = blocks.size();
+          block_storages.push_back(index);
+          blocks.push_back({piece_bytes(storages_[index].bytes), n, n});
         }
-        blocks[seen[at]].last = n;
+        blocks[block_of[index]].last = n;
       };
       for (const value_id id : node.operands) {
         if (id != no_value) {
@@ -275,19 +279,19 @@ class storage_plan {
           storages_[storage_of_[id]].one_stretch = false;
           memory.sums.push_back({id, blocks.size(), blocks.size() + 1});
           blocks.push_back({bytes_of_value(id), 0, range.end});
-          which.push_back(none);
+          block_storages.push_back(no_index);
           blocks.push_back({bytes_of_value(id), n, n});
-          which.push_back(none);
+          block_storages.push_back(no_index);
         } else {
           touch(id);
         }
       }
     }
     const memory_layout layout = lay_out(blocks);
-    for (std::size_t i = 0; i < which.size(); ++i) {
-      if (which[i] != none) {
-        storages_[which[i]].where = home::lane;
-        storages_[which[i]].index = layout.offsets[i];
+    for (std::size_t i = 0; i < block_storages.size(); ++i) {
+      if (block_storages[i] != no_index) {
+        storages_[block_storages[i]].region = home::lane;
+        storages_[block_storages[i]].index = layout.offsets[i];
       }
     }
     for (lane_memory::sum& s : memory.sums) {

@@ -38,7 +38,7 @@ struct timeline {
   /// Times of the nodes in the order of execution. A stretch has one entry.
   std::vector<kernel_time> kernels;
   std::vector<std::vector<kernel_time>> lanes;  ///< nodes that ran in each lane
-  std::vector<named_time> others;
+  std::vector<named_time> operations;           ///< operations that are not kernels
 
   std::vector<detail::busy_time> helpers;  ///< threads that helped in kernels
 
@@ -48,7 +48,7 @@ struct timeline {
   /// Removes all times.
   void clear() {
     kernels.clear();
-    others.clear();
+    operations.clear();
     helpers.clear();
     for (std::vector<kernel_time>& lane : lanes) {
       lane.clear();
@@ -59,18 +59,18 @@ struct timeline {
   /// does nothing without a timeline.
   class span {
    public:
-    span(timeline* to, const char* name)
-        : to_(to), name_(name), begin_(to == nullptr ? 0 : now()) {}
+    span(timeline* times, const char* name)
+        : times_(times), name_(name), begin_(times == nullptr ? 0 : now()) {}
     span(const span&) = delete;
     span& operator=(const span&) = delete;
     ~span() {
-      if (to_ != nullptr) {
-        to_->others.push_back({name_, begin_, now()});
+      if (times_ != nullptr) {
+        times_->operations.push_back({name_, begin_, now()});
       }
     }
 
    private:
-    timeline* to_;
+    timeline* times_;
     const char* name_;
     std::int64_t begin_;
   };

@@ -14,11 +14,11 @@ namespace glia {
 /// to search for patterns. It is valid as long as the graph does not change.
 class graph_uses {
  public:
-  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t no_node = std::numeric_limits<std::size_t>::max();
 
   explicit graph_uses(const graph& g)
       : graph_(&g),
-        makers_(g.value_count(), none),
+        makers_(g.value_count(), no_node),
         takers_(g.value_count()),
         leaves_(g.value_count(), false) {
     for (std::size_t n = 0; n < g.nodes().size(); ++n) {
@@ -43,7 +43,7 @@ class graph_uses {
     }
   }
 
-  /// Returns the node that computes a value; `none` for inputs and constants.
+  /// Returns the node that computes a value; `no_node` for inputs and constants.
   [[nodiscard]] std::size_t maker(value_id id) const { return makers_[id]; }
   /// Returns the nodes that use a value, in order. A node that uses the value for two operands
   /// appears twice.
@@ -57,8 +57,8 @@ class graph_uses {
   /// Returns the kernel that computes a value if its type is K, else null.
   template <kernel K>
   [[nodiscard]] const K* made_by(value_id id) const {
-    return id == no_value || makers_[id] == none ? nullptr
-                                                 : graph_->nodes()[makers_[id]].kernel.as<K>();
+    return id == no_value || makers_[id] == no_node ? nullptr
+                                                    : graph_->nodes()[makers_[id]].kernel.as<K>();
   }
 
  private:
@@ -81,11 +81,11 @@ namespace detail {
     fixed[g.inputs()[input].value] = false;
   }
   for (const graph_node& node : g.nodes()) {
-    const bool all = std::all_of(node.operands.begin(), node.operands.end(),
-                                 [&](value_id id) { return id == no_value || fixed[id]; });
+    const bool all_fixed = std::all_of(node.operands.begin(), node.operands.end(),
+                                       [&](value_id id) { return id == no_value || fixed[id]; });
     for (const value_id id : node.results) {
       if (id != no_value) {
-        fixed[id] = fixed[id] && all;
+        fixed[id] = fixed[id] && all_fixed;
       }
     }
   }
@@ -94,36 +94,36 @@ namespace detail {
 
 /// Removes the marked nodes.
 inline void remove_nodes(graph& g, const std::vector<bool>& marked) {
-  std::vector<graph_node> kept;
+  std::vector<graph_node> remaining;
   for (std::size_t n = 0; n < marked.size(); ++n) {
     if (!marked[n]) {
-      kept.push_back(std::move(g.nodes()[n]));
+      remaining.push_back(std::move(g.nodes()[n]));
     }
   }
-  g.nodes() = std::move(kept);
+  g.nodes() = std::move(remaining);
 }
 
 }  // namespace detail
 
 /// Removes nodes whose results are not used.
 inline void prune(graph& g) {
-  std::vector<bool> wanted(g.value_count(), false);
+  std::vector<bool> used(g.value_count(), false);
   for (const graph_output& output : g.outputs()) {
-    wanted[output.value] = true;
+    used[output.value] = true;
   }
   for (const graph_input& input : g.inputs()) {
     if (input.next != no_value) {
-      wanted[input.next] = true;
+      used[input.next] = true;
     }
   }
   std::vector<bool> idle(g.nodes().size(), false);
   for (std::size_t n = g.nodes().size(); n-- > 0;) {
     const graph_node& node = g.nodes()[n];
     idle[n] = std::none_of(node.results.begin(), node.results.end(),
-                           [&](value_id id) { return id != no_value && wanted[id]; });
+                           [&](value_id id) { return id != no_value && used[id]; });
     for (const value_id id : node.operands) {
       if (!idle[n] && id != no_value) {
-        wanted[id] = true;
+        used[id] = true;
       }
     }
   }

@@ -52,21 +52,22 @@ struct augmentation {
 namespace detail {
 
 inline void require_valid(const augmentation& options) {
-  const auto within = [](std::string_view name, double value, double limit) {
+  const auto require_within = [](std::string_view name, double value, double limit) {
     require<value_error>(value >= 0 && value <= limit, "augmentation: expected ", name, " in [0, ",
                          limit, "], got ", value);
   };
-  within("horizontal_flip", options.horizontal_flip, 1);
-  within("rotation", options.rotation, 180);
-  within("shift", options.shift, 1);
-  const auto ordered = [](std::string_view name, const factor_range& range, double least) {
-    require<value_error>(range.low >= least && range.low <= range.high && range.high <= 100,
-                         "augmentation: expected ", name, " with ", least,
+  require_within("horizontal_flip", options.horizontal_flip, 1);
+  require_within("rotation", options.rotation, 180);
+  require_within("shift", options.shift, 1);
+  const auto require_ordered = [](std::string_view name, const factor_range& range,
+                                  double minimum) {
+    require<value_error>(range.low >= minimum && range.low <= range.high && range.high <= 100,
+                         "augmentation: expected ", name, " with ", minimum,
                          " <= low <= high <= 100, got {", range.low, ", ", range.high, "}");
   };
-  ordered("zoom", options.zoom, 0.01);
-  ordered("saturation", options.saturation, 0);
-  ordered("brightness", options.brightness, 0);
+  require_ordered("zoom", options.zoom, 0.01);
+  require_ordered("saturation", options.saturation, 0);
+  require_ordered("brightness", options.brightness, 0);
 }
 
 /// A mapping from the pixels of a result to positions in the source: pixel (y, x) of the result
@@ -85,28 +86,31 @@ struct affine_map {
   const auto last_row = static_cast<std::int64_t>(picture.height - 1);
   const auto last_column = static_cast<std::int64_t>(picture.width - 1);
   const auto stride = static_cast<std::ptrdiff_t>(picture.width * 3);
-  const std::int64_t down = fixed(map.yx);
-  const std::int64_t right = fixed(map.xx);
+  const std::int64_t row_step = fixed(map.yx);
+  const std::int64_t column_step = fixed(map.xx);
   constexpr std::int64_t half = 1 << 15;  // half of 1/256 pixel
   image result = picture;
-  std::uint8_t* to = result.pixels.data();
+  std::uint8_t* destination = result.pixels.data();
   for (std::size_t y = 0; y < picture.height; ++y) {
     std::int64_t v = fixed(map.yy * static_cast<double>(y) + map.y0);
     std::int64_t u = fixed(map.xy * static_cast<double>(y) + map.x0);
-    for (std::size_t x = 0; x < picture.width; ++x, to += 3, v += down, u += right) {
+    for (std::size_t x = 0; x < picture.width;
+         ++x, destination += 3, v += row_step, u += column_step) {
       const std::int64_t row = std::clamp<std::int64_t>(v + half, 0, last_row << 24);
       const std::int64_t column = std::clamp<std::int64_t>(u + half, 0, last_column << 24);
       const std::int64_t top = row >> 24;
       const std::int64_t left = column >> 24;
       const auto lower = static_cast<int>(row >> 16 & 0xFF);
       const auto later = static_cast<int>(column >> 16 & 0xFF);
-      const std::ptrdiff_t below = top < last_row ? stride : 0;
-      const std::ptrdiff_t beside = left < last_column ? 3 : 0;
-      const std::uint8_t* from = picture.pixels.data() + top * stride + left * 3;
-      for (int c = 0; c < 3; ++c, ++from) {
-        const int above = from[0] * (256 - later) + from[beside] * later;
-        const int under = from[below] * (256 - later) + from[below + beside] * later;
-        to[c] = static_cast<std::uint8_t>((above * (256 - lower) + under * lower + 32768) >> 16);
+      const std::ptrdiff_t next_row = top < last_row ? stride : 0;
+      const std::ptrdiff_t next_column = left < last_column ? 3 : 0;
+      const std::uint8_t* source = picture.pixels.data() + top * stride + left * 3;
+      for (int c = 0; c < 3; ++c, ++source) {
+        const int top_sum = source[0] * (256 - later) + source[next_column] * later;
+        const int bottom_sum =
+            source[next_row] * (256 - later) + source[next_row + next_column] * later;
+        destination[c] =
+            static_cast<std::uint8_t>((top_sum * (256 - lower) + bottom_sum * lower + 32768) >> 16);
       }
     }
   }
@@ -126,16 +130,16 @@ inline void mirror(image& picture) {
 /// Changes each pixel to brightness (luma + saturation (pixel - luma)), clamped to [0, 255], where
 /// luma = 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601).
 inline void recolor(image& picture, double saturation, double brightness) {
-  const auto of_pixel = static_cast<float>(brightness * saturation);
-  const auto of_luma = static_cast<float>(brightness * (1 - saturation));
+  const auto pixel_weight = static_cast<float>(brightness * saturation);
+  const auto luma_weight = static_cast<float>(brightness * (1 - saturation));
   for (std::size_t i = 0; i < picture.pixels.size(); i += 3) {
     std::uint8_t* pixel = picture.pixels.data() + i;
     const std::array<float, 3> color{static_cast<float>(pixel[0]), static_cast<float>(pixel[1]),
                                      static_cast<float>(pixel[2])};
     const float luma = 0.299F * color[0] + 0.587F * color[1] + 0.114F * color[2];
-    const float base = of_luma * luma + 0.5F;
+    const float base = luma_weight * luma + 0.5F;
     for (std::size_t c = 0; c < 3; ++c) {
-      const auto changed = static_cast<int>(base + of_pixel * color[c]);
+      const auto changed = static_cast<int>(base + pixel_weight * color[c]);
       pixel[c] = static_cast<std::uint8_t>(std::clamp(changed, 0, 255));
     }
   }
@@ -168,15 +172,15 @@ inline void recolor(image& picture, double saturation, double brightness) {
   const double zoom = between(options.zoom.low, options.zoom.high);
   const auto height = static_cast<double>(picture.height);
   const auto width = static_cast<double>(picture.width);
-  const double down = between(-options.shift, options.shift) * height;
-  const double right = between(-options.shift, options.shift) * width;
+  const double shift_y = between(-options.shift, options.shift) * height;
+  const double shift_x = between(-options.shift, options.shift) * width;
   const double saturation = between(options.saturation.low, options.saturation.high);
   const double brightness = between(options.brightness.low, options.brightness.high);
 
   if (flipped) {
     detail::mirror(picture);
   }
-  if (angle != 0 || zoom != 1 || down != 0 || right != 0) {
+  if (angle != 0 || zoom != 1 || shift_y != 0 || shift_x != 0) {
     // The inverse of rotating, zooming and shifting, about the center. Rows count downwards.
     const double cosine = std::cos(angle) / zoom;
     const double sine = std::sin(angle) / zoom;
@@ -184,10 +188,10 @@ inline void recolor(image& picture, double saturation, double brightness) {
     const double x = (width - 1) / 2;
     picture = detail::warp(picture, {.yy = cosine,
                                      .yx = sine,
-                                     .y0 = y - cosine * (y + down) - sine * (x + right),
+                                     .y0 = y - cosine * (y + shift_y) - sine * (x + shift_x),
                                      .xy = -sine,
                                      .xx = cosine,
-                                     .x0 = x + sine * (y + down) - cosine * (x + right)});
+                                     .x0 = x + sine * (y + shift_y) - cosine * (x + shift_x)});
   }
   if (saturation != 1 || brightness != 1) {
     detail::recolor(picture, saturation, brightness);

@@ -46,12 +46,12 @@ struct decode_options {
 
 namespace detail {
 
-inline void require_picture(std::string_view what, const image& picture) {
+inline void require_picture(std::string_view caller, const image& picture) {
   // Divides, because a product could overflow.
   const std::size_t size = picture.pixels.size();
   const bool whole = picture.height > 0 && picture.width > 0 && size % 3 == 0 &&
                      size / 3 % picture.width == 0 && size / 3 / picture.width == picture.height;
-  require<shape_error>(whole, what, ": expected an image (H, W, 3) of one or more pixels, got ",
+  require<shape_error>(whole, caller, ": expected an image (H, W, 3) of one or more pixels, got ",
                        picture.pixels.size(), " bytes for the height ", picture.height,
                        " and the width ", picture.width);
 }

@@ -63,11 +63,12 @@ namespace detail {
     const std::filesystem::path& folder, bool folders) {
   std::error_code failure;
   std::vector<std::filesystem::path> found;
-  std::filesystem::directory_iterator at(folder, failure);
-  for (; !failure && at != std::filesystem::directory_iterator(); at.increment(failure)) {
+  std::filesystem::directory_iterator entry(folder, failure);
+  for (; !failure && entry != std::filesystem::directory_iterator(); entry.increment(failure)) {
     std::error_code dangling;
-    if (at->path().filename().native().front() != '.' && at->is_directory(dangling) == folders) {
-      found.push_back(at->path());
+    if (entry->path().filename().native().front() != '.' &&
+        entry->is_directory(dangling) == folders) {
+      found.push_back(entry->path());
     }
   }
   require<data_error>(!failure, folder.string(), ": the folder cannot be read (", failure.message(),
@@ -164,25 +165,25 @@ class image_folder {
     }
     std::vector<std::filesystem::path> matches;
     for (const std::string& name : class_names_) {
-      auto at = folders.end();
+      auto match = folders.end();
       for (const std::string& form : {name, name + "s"}) {
-        if (at == folders.end()) {
-          at = std::find(folders.begin(), folders.end(), folder / form);
+        if (match == folders.end()) {
+          match = std::find(folders.begin(), folders.end(), folder / form);
         }
       }
-      if (at == folders.end()) {
-        std::string there;
+      if (match == folders.end()) {
+        std::string folder_names;
         for (const std::filesystem::path& path : folders) {
-          there += (there.empty() ? "" : ", ") + path.filename().string();
+          folder_names += (folder_names.empty() ? "" : ", ") + path.filename().string();
         }
         throw data_error(text(folder.string(), ": expected a folder ", name, " or ", name,
                               "s for the class ", name, ", found ",
-                              there.empty() ? "no folders" : "the folders " + there));
+                              folder_names.empty() ? "no folders" : "the folders " + folder_names));
       }
-      require<data_error>(std::find(matches.begin(), matches.end(), *at) == matches.end(),
-                          at->string(),
+      require<data_error>(std::find(matches.begin(), matches.end(), *match) == matches.end(),
+                          match->string(),
                           ": the folder belongs to two classes of class_names; use distinct names");
-      matches.push_back(*at);
+      matches.push_back(*match);
     }
     return matches;
   }
@@ -217,9 +218,9 @@ class image_folder {
   }
 
   [[nodiscard]] std::span<const image_file> files_of(std::size_t label) const {
-    const auto wanted = static_cast<std::int32_t>(label);
+    const auto class_label = static_cast<std::int32_t>(label);
     const auto [first, last] = std::equal_range(
-        files_.begin(), files_.end(), image_file{{}, wanted},
+        files_.begin(), files_.end(), image_file{{}, class_label},
         [](const image_file& a, const image_file& b) { return a.label < b.label; });
     return {first, last};
   }

@@ -28,10 +28,10 @@ struct image_grid_options {
 namespace detail {
 
 /// Copies an image into a larger one.
-inline void paste(const image& picture, image& into, std::size_t top, std::size_t left) {
+inline void paste(const image& picture, image& destination, std::size_t top, std::size_t left) {
   for (std::size_t y = 0; y < picture.height; ++y) {
     std::copy_n(picture.pixels.data() + y * picture.width * 3, picture.width * 3,
-                into.pixels.data() + ((top + y) * into.width + left) * 3);
+                destination.pixels.data() + ((top + y) * destination.width + left) * 3);
   }
 }
 
@@ -60,14 +60,14 @@ inline void paste(const image& picture, image& into, std::size_t top, std::size_
   }
   const std::size_t columns = std::min(options.columns, cells.size());
   const std::size_t rows = (cells.size() + columns - 1) / columns;
-  const std::size_t down = height + 2 * options.border + options.gap;
-  const std::size_t right = width + 2 * options.border + options.gap;
-  image result =
-      filled_image(rows * down + options.gap, columns * right + options.gap, options.background);
+  const std::size_t row_step = height + 2 * options.border + options.gap;
+  const std::size_t column_step = width + 2 * options.border + options.gap;
+  image result = filled_image(rows * row_step + options.gap, columns * column_step + options.gap,
+                              options.background);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const image& picture = cells[i].picture;
-    const std::size_t top = options.gap + i / columns * down;
-    const std::size_t left = options.gap + i % columns * right;
+    const std::size_t top = options.gap + i / columns * row_step;
+    const std::size_t left = options.gap + i % columns * column_step;
     detail::paste(filled_image(picture.height + 2 * options.border,
                                picture.width + 2 * options.border, cells[i].frame),
                   result, top, left);

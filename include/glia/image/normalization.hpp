@@ -22,12 +22,12 @@ namespace detail {
 /// Normalizes pixels to (pixel / 255 - mean) / std, with a table for the 256 values of each color.
 class normalization {
  public:
-  /// Throws `value_error`, with a message that begins with `what`, if a mean is not finite, or if a
-  /// standard deviation is not finite or not above 0.
-  normalization(std::string_view what, const std::array<float, 3>& mean,
+  /// Throws `value_error`, with a message that begins with `caller`, if a mean is not finite, or if
+  /// a standard deviation is not finite or not above 0.
+  normalization(std::string_view caller, const std::array<float, 3>& mean,
                 const std::array<float, 3>& std) {
     for (std::size_t c = 0; c < 3; ++c) {
-      require<value_error>(std::isfinite(mean[c]) && std[c] > 0 && std::isfinite(std[c]), what,
+      require<value_error>(std::isfinite(mean[c]) && std[c] > 0 && std::isfinite(std[c]), caller,
                            ": expected finite means and finite standard deviations above 0, got "
                            "the mean ",
                            mean[c], " and the std ", std[c], " for color ", c);
@@ -39,9 +39,9 @@ class normalization {
 
   /// Normalizes pixels (..., 3) into `values` of the same size.
   void apply(std::span<const std::uint8_t> pixels, std::span<float> values) const {
-    for (std::size_t at = 0; at < values.size(); at += 3) {
+    for (std::size_t offset = 0; offset < values.size(); offset += 3) {
       for (std::size_t c = 0; c < 3; ++c) {
-        values[at + c] = table_[c][pixels[at + c]];
+        values[offset + c] = table_[c][pixels[offset + c]];
       }
     }
   }

@@ -39,13 +39,13 @@ namespace detail {
 /// turn.
 class photo_samples {
  public:
-  /// `what` names the data set in error messages.
-  photo_samples(std::string what, const image_dataset_options& options)
-      : what_(std::move(what)),
+  /// `name` is the data set's name in error messages.
+  photo_samples(std::string name, const image_dataset_options& options)
+      : name_(std::move(name)),
         options_(options),
         decoders_(options.threads),
-        normalization_(what_, options.mean, options.std) {
-    require<value_error>(options.height > 0 && options.width > 0, what_,
+        normalization_(name_, options.mean, options.std) {
+    require<value_error>(options.height > 0 && options.width > 0, name_,
                          ": expected a height and a width of at least 1, got ", options.height,
                          " x ", options.width);
     require_valid(options.augmentation);
@@ -69,7 +69,7 @@ class photo_samples {
   }
 
   void normalize(const image& picture, std::span<float> values) const {
-    require<shape_error>(values.size() == picture.pixels.size(), what_, ": expected a span of ",
+    require<shape_error>(values.size() == picture.pixels.size(), name_, ": expected a span of ",
                          picture.pixels.size(), " values, got ", values.size());
     normalization_.apply(picture.pixels, values);
   }
@@ -80,7 +80,7 @@ class photo_samples {
   void write_batch(std::span<const std::uint32_t> samples, std::span<float> values,
                    const Write& write) const {
     const std::size_t sample_size = sample_shape().size();
-    require<shape_error>(values.size() == samples.size() * sample_size, what_,
+    require<shape_error>(values.size() == samples.size() * sample_size, name_,
                          ": expected a span of ", samples.size() * sample_size, " values, got ",
                          values.size());
     decoders_.for_each(samples.size(), [&](std::size_t n) {
@@ -89,7 +89,7 @@ class photo_samples {
   }
 
  private:
-  std::string what_;
+  std::string name_;
   image_dataset_options options_;
   sample_decoders decoders_;
   normalization normalization_;

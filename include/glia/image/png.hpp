@@ -55,41 +55,41 @@ class png_decoder {
   /// a chunk before it checks that the file has as many bytes, so the sizes are checked here.
   /// libpng would also unpack compressed texts, which nobody needs, to a thousand times their size.
   [[nodiscard]] std::span<const std::uint8_t> for_libpng(std::span<const std::uint8_t> bytes) {
-    constexpr std::size_t head = 8;     // length (big-endian) and kind of a chunk
-    constexpr std::size_t around = 12;  // length, kind and checksum
+    constexpr std::size_t head = 8;       // length (big-endian) and kind of a chunk
+    constexpr std::size_t overhead = 12;  // length, kind and checksum
     std::size_t done = 0;
     const auto keep = [&](std::size_t end) {
-      kept_.insert(kept_.end(), bytes.data() + done, bytes.data() + end);
+      stripped_.insert(stripped_.end(), bytes.data() + done, bytes.data() + end);
     };
-    for (std::size_t at = 8; at + head <= bytes.size();) {
+    for (std::size_t offset = 8; offset + head <= bytes.size();) {
       std::size_t length = 0;
-      for (const std::uint8_t byte : bytes.subspan(at, 4)) {
+      for (const std::uint8_t byte : bytes.subspan(offset, 4)) {
         length = length << 8 | byte;
       }
-      const std::string_view kind(reinterpret_cast<const char*>(bytes.data()) + at + 4, 4);
+      const std::string_view kind(reinterpret_cast<const char*>(bytes.data()) + offset + 4, 4);
       if (kind == "IDAT") {
         break;
       }
-      require<data_error>(at > 8 || kind == "IHDR",
+      require<data_error>(offset > 8 || kind == "IHDR",
                           "expected a PNG image, but it does not begin with a header; get the file "
                           "again or leave it out");
-      require<data_error>(length + around <= bytes.size() - at,
+      require<data_error>(length + overhead <= bytes.size() - offset,
                           "expected a complete PNG image, but the data are damaged or truncated (a "
                           "chunk of ",
-                          length, " bytes begins at byte ", at, " of ", bytes.size(),
+                          length, " bytes begins at byte ", offset, " of ", bytes.size(),
                           "); get the file again or leave it out");
-      const std::size_t next = at + around + length;
+      const std::size_t next = offset + overhead + length;
       if (kind == "zTXt" || kind == "iTXt") {
-        keep(at);
+        keep(offset);
         done = next;
       }
-      at = next;
+      offset = next;
     }
     if (done == 0) {
       return bytes;
     }
     keep(bytes.size());
-    return kept_;
+    return stripped_;
   }
 
   /// Throws `data_error` if the header declares more pixels than the file can hold, before memory
@@ -106,7 +106,7 @@ class png_decoder {
                         " bytes can hold); get the file again or leave it out");
   }
 
-  std::vector<std::uint8_t> kept_;  // the file without its compressed texts, if it has any
+  std::vector<std::uint8_t> stripped_;  // the file without its compressed texts, if it has any
   std::span<const std::uint8_t> bytes_;
   png_image control_{};
 };

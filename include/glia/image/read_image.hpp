@@ -55,23 +55,23 @@ inline constexpr std::size_t format_bytes = 8;
   if (begins_with(png)) {
     return image_format::png;
   }
-  std::ostringstream got;
-  got << (head.empty() ? " no bytes" : "") << std::hex << std::uppercase << std::setfill('0');
+  std::ostringstream head_text;
+  head_text << (head.empty() ? " no bytes" : "") << std::hex << std::uppercase << std::setfill('0');
   for (const std::uint8_t byte : head) {
-    got << ' ' << std::setw(2) << static_cast<int>(byte);
+    head_text << ' ' << std::setw(2) << static_cast<int>(byte);
   }
   throw data_error(
       text("expected a JPEG, which begins with the bytes FF D8 FF, or a PNG, which begins with "
            "89 50 4E 47 0D 0A 1A 0A; got",
-           got.str(), "; convert the file or leave it out"));
+           head_text.str(), "; convert the file or leave it out"));
 }
 
 [[nodiscard]] inline image_file_bytes load_image_file(const std::filesystem::path& path) {
   std::error_code failure;
   require<data_error>(std::filesystem::is_regular_file(path, failure), "no such file");
   const auto size = static_cast<std::size_t>(std::filesystem::file_size(path, failure));
-  std::ifstream in(path, std::ios::binary);
-  require<data_error>(!failure && in.is_open(), "the file cannot be opened for reading");
+  std::ifstream input(path, std::ios::binary);
+  require<data_error>(!failure && input.is_open(), "the file cannot be opened for reading");
   require<data_error>(
       size > 0,
       "expected a JPEG or PNG image, got an empty file; get the file again or leave "
@@ -79,9 +79,9 @@ inline constexpr std::size_t format_bytes = 8;
   image_file_bytes file;
   const auto read = [&](std::size_t first, std::size_t last) {
     file.bytes.resize(last);
-    in.read(reinterpret_cast<char*>(file.bytes.data() + first),
-            static_cast<std::streamsize>(last - first));
-    require<data_error>(static_cast<std::size_t>(in.gcount()) == last - first,
+    input.read(reinterpret_cast<char*>(file.bytes.data() + first),
+               static_cast<std::streamsize>(last - first));
+    require<data_error>(static_cast<std::size_t>(input.gcount()) == last - first,
                         "reading the file failed before byte ", last, " of ", size);
   };
   // The format is checked before a large file is read into memory.

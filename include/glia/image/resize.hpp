@@ -29,22 +29,24 @@ struct resize_axis {
   std::vector<float> weights;
 };
 
-/// Returns the weights for the range `wanted` of an axis that is resized from `from` to `to`
-/// pixels.
-[[nodiscard]] inline resize_axis plan_resize(std::size_t from, std::size_t to,
-                                             const pixel_range& wanted) {
-  const double scale = static_cast<double>(from) / static_cast<double>(to);
+/// Returns the weights for the range `range` of an axis that is resized from `source_size` to
+/// `target_size` pixels.
+[[nodiscard]] inline resize_axis plan_resize(std::size_t source_size, std::size_t target_size,
+                                             const pixel_range& range) {
+  const double scale = static_cast<double>(source_size) / static_cast<double>(target_size);
   const double support = std::max(1.0, scale);
   resize_axis axis;
   // All windows have equal length. Windows at the borders are moved inwards, and their surplus
   // pixels get the weight 0.
-  axis.count = from == to ? 1 : std::min(from, static_cast<std::size_t>(std::ceil(2 * support)));
-  axis.first.resize(wanted.size);
-  axis.weights.resize(wanted.size * axis.count);
-  for (std::size_t i = 0; i < wanted.size; ++i) {
-    const double center = (static_cast<double>(wanted.first + i) + 0.5) * scale;
-    const double left = std::max(0.0, std::floor(center - support + 0.5));
-    axis.first[i] = std::min(static_cast<std::size_t>(left), from - axis.count);
+  axis.count = source_size == target_size
+                   ? 1
+                   : std::min(source_size, static_cast<std::size_t>(std::ceil(2 * support)));
+  axis.first.resize(range.size);
+  axis.weights.resize(range.size * axis.count);
+  for (std::size_t i = 0; i < range.size; ++i) {
+    const double center = (static_cast<double>(range.first + i) + 0.5) * scale;
+    const double begin = std::max(0.0, std::floor(center - support + 0.5));
+    axis.first[i] = std::min(static_cast<std::size_t>(begin), source_size - axis.count);
     const std::span weights = std::span(axis.weights).subspan(i * axis.count, axis.count);
     double sum = 0;
     const auto triangle = [&](std::size_t t) {
@@ -63,14 +65,14 @@ struct resize_axis {
 
 /// Returns the largest number of pixels of the result that use the same pixel of the source.
 [[nodiscard]] inline std::size_t overlap_of(const resize_axis& axis) {
-  std::size_t most = 1;
+  std::size_t overlap = 1;
   for (std::size_t i = 0, oldest = 0; i < axis.first.size(); ++i) {
     while (axis.first[oldest] + axis.count <= axis.first[i]) {
       ++oldest;
     }
-    most = std::max(most, i + 1 - oldest);
+    overlap = std::max(overlap, i + 1 - oldest);
   }
-  return most;
+  return overlap;
 }
 
 // Four values in loops of constant length, which compilers vectorize even at -O2 and keep in a
@@ -88,10 +90,10 @@ inline void widen(std::span<const std::uint8_t> bytes, float* values) {
   std::size_t i = 0;
   for (; i + block <= bytes.size(); i += block) {
     // Copied first, because bytes may alias anything, which would prevent vectorization.
-    std::array<std::uint8_t, block> some;
-    std::copy_n(bytes.data() + i, block, some.begin());
+    std::array<std::uint8_t, block> copy;
+    std::copy_n(bytes.data() + i, block, copy.begin());
     for (std::size_t lane = 0; lane < block; ++lane) {
-      values[i + lane] = some[lane];
+      values[i + lane] = copy[lane];
     }
   }
   for (; i < bytes.size(); ++i) {
@@ -99,17 +101,18 @@ inline void widen(std::span<const std::uint8_t> bytes, float* values) {
   }
 }
 
-/// Resizes a row of pixels that begins at column `left` of the source. Four lanes hold one pixel
-/// and one unused value, so both rows need space for one more value.
-inline void resize_row(const resize_axis& axis, std::size_t left, const float* from, float* to) {
+/// Resizes a row of pixels that begins at column `first_column` of the source. Four lanes hold one
+/// pixel and one unused value, so both rows need space for one more value.
+inline void resize_row(const resize_axis& axis, std::size_t first_column, const float* source,
+                       float* destination) {
   for (std::size_t i = 0; i < axis.first.size(); ++i) {
     const float* weights = axis.weights.data() + i * axis.count;
-    const float* pixel = from + (axis.first[i] - left) * 3;
+    const float* pixel = source + (axis.first[i] - first_column) * 3;
     four sum{};
     for (std::size_t t = 0; t < axis.count; ++t) {
       add(sum, weights[t], pixel + t * 3);
     }
-    std::copy(sum.begin(), sum.end(), to + i * 3);
+    std::copy(sum.begin(), sum.end(), destination + i * 3);
   }
 }
 
@@ -118,14 +121,14 @@ inline void resize_row(const resize_axis& axis, std::size_t left, const float* f
 /// values in `sums`. With Last, these are its last rows, and the sums are rounded and stored in
 /// `bytes`; otherwise, the sums are stored in `sums`.
 template <bool First, bool Last>
-void blend_rows(std::span<const float> weights, const float* from, std::size_t stride, float* sums,
+void blend_rows(std::span<const float> weights, const float* rows, std::size_t stride, float* sums,
                 std::uint8_t* bytes) {
   const auto begun = [&](std::size_t x) {
-    four some{0.5F, 0.5F, 0.5F, 0.5F};  // rounds
+    four initial{0.5F, 0.5F, 0.5F, 0.5F};  // rounds
     if constexpr (!First) {
-      std::copy_n(sums + x, 4, some.begin());
+      std::copy_n(sums + x, 4, initial.begin());
     }
-    return some;
+    return initial;
   };
   for (std::size_t x = 0; x < stride; x += 16) {
     four a = begun(x);
@@ -133,62 +136,66 @@ void blend_rows(std::span<const float> weights, const float* from, std::size_t s
     four c = begun(x + 8);
     four d = begun(x + 12);
     for (std::size_t t = 0; t < weights.size(); ++t) {
-      const float* values = from + t * stride + x;
+      const float* values = rows + t * stride + x;
       add(a, weights[t], values);
       add(b, weights[t], values + 4);
       add(c, weights[t], values + 8);
       add(d, weights[t], values + 12);
     }
-    std::array<float, 16> all;
-    std::copy(a.begin(), a.end(), all.begin());
-    std::copy(b.begin(), b.end(), all.begin() + 4);
-    std::copy(c.begin(), c.end(), all.begin() + 8);
-    std::copy(d.begin(), d.end(), all.begin() + 12);
+    std::array<float, 16> lanes;
+    std::copy(a.begin(), a.end(), lanes.begin());
+    std::copy(b.begin(), b.end(), lanes.begin() + 4);
+    std::copy(c.begin(), c.end(), lanes.begin() + 8);
+    std::copy(d.begin(), d.end(), lanes.begin() + 12);
     if constexpr (Last) {
-      std::array<std::uint8_t, 16> some;
+      std::array<std::uint8_t, 16> rounded;
       for (std::size_t lane = 0; lane < 16; ++lane) {
-        some[lane] = static_cast<std::uint8_t>(static_cast<int>(all[lane]));
+        rounded[lane] = static_cast<std::uint8_t>(static_cast<int>(lanes[lane]));
       }
-      std::copy(some.begin(), some.end(), bytes + x);
+      std::copy(rounded.begin(), rounded.end(), bytes + x);
     } else {
-      std::copy(all.begin(), all.end(), sums + x);
+      std::copy(lanes.begin(), lanes.end(), sums + x);
     }
   }
 }
 
-/// Resizes an image to height x width, and returns the rows `down` and the columns `right` of the
-/// result. Only this part is computed. A few rows of the source at a time are converted to floats.
-/// If a window needs more rows, its partial sum is kept until the next rows are converted.
+/// Resizes an image to height x width, and returns the rows `row_range` and the columns
+/// `column_range` of the result. Only this part is computed. A few rows of the source at a time are
+/// converted to floats. If a window needs more rows, its partial sum is kept until the next rows
+/// are converted.
 [[nodiscard]] inline image resize_part(const image& picture, std::size_t height, std::size_t width,
-                                       const pixel_range& down, const pixel_range& right) {
+                                       const pixel_range& row_range,
+                                       const pixel_range& column_range) {
   constexpr std::size_t rows_at_a_time = 8;  // for 224 pixels, these fit into the first-level cache
-  const resize_axis rows = plan_resize(picture.height, height, down);
-  const resize_axis columns = plan_resize(picture.width, width, right);
-  const std::size_t left = columns.first.front();
-  const std::size_t used = columns.first.back() + columns.count - left;
+  const resize_axis rows = plan_resize(picture.height, height, row_range);
+  const resize_axis columns = plan_resize(picture.width, width, column_range);
+  const std::size_t first_column = columns.first.front();
+  const std::size_t used = columns.first.back() + columns.count - first_column;
   const std::size_t end = rows.first.back() + rows.count;
-  const std::size_t stride = (right.size * 3 + 16) / 16 * 16;  // at least one value of padding
+  // At least one value of padding.
+  const std::size_t stride = (column_range.size * 3 + 16) / 16 * 16;
   const std::size_t overlap = overlap_of(rows);
   std::vector<float> row(used * 3 + 1);
   std::vector<float> narrow(rows_at_a_time * stride);
   std::vector<float> sums(overlap * stride);
   std::vector<std::uint8_t> bytes(stride);
-  image result{down.size, right.size, std::vector<std::uint8_t>(down.size * right.size * 3)};
+  image result{row_range.size, column_range.size,
+               std::vector<std::uint8_t>(row_range.size * column_range.size * 3)};
   std::size_t done = 0;
   for (std::size_t top = rows.first.front(); top < end; top += rows_at_a_time) {
     const std::size_t bottom = std::min(top + rows_at_a_time, end);
     for (std::size_t y = top; y < bottom; ++y) {
       const auto pixels =
-          std::span(picture.pixels).subspan((y * picture.width + left) * 3, used * 3);
-      float* const to = narrow.data() + (y - top) * stride;
+          std::span(picture.pixels).subspan((y * picture.width + first_column) * 3, used * 3);
+      float* const narrow_row = narrow.data() + (y - top) * stride;
       if (picture.width == width) {
-        widen(pixels, to);
+        widen(pixels, narrow_row);
       } else {
         widen(pixels, row.data());
-        resize_row(columns, left, row.data(), to);
+        resize_row(columns, first_column, row.data(), narrow_row);
       }
     }
-    for (std::size_t i = done; i < down.size && rows.first[i] < bottom; ++i) {
+    for (std::size_t i = done; i < row_range.size && rows.first[i] < bottom; ++i) {
       const std::size_t first = std::max(rows.first[i], top);
       const std::size_t last = std::min(rows.first[i] + rows.count, bottom);
       const bool begins = rows.first[i] >= top;
@@ -199,7 +206,8 @@ void blend_rows(std::span<const float> weights, const float* from, std::size_t s
             narrow.data() + (first - top) * stride, stride, sums.data() + i % overlap * stride,
             bytes.data());
       if (ends) {
-        std::copy_n(bytes.data(), right.size * 3, result.pixels.data() + i * right.size * 3);
+        std::copy_n(bytes.data(), column_range.size * 3,
+                    result.pixels.data() + i * column_range.size * 3);
         ++done;
       }
     }

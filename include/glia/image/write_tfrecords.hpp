@@ -62,9 +62,9 @@ namespace detail {
 inline std::vector<std::filesystem::path> write_tfrecords(
     std::span<const image_file> photos, const std::filesystem::path& beginning,
     const write_tfrecords_options& options = {}) {
-  constexpr std::size_t most = 99999;  // the largest number with five digits
-  require<value_error>(options.shards > 0 && options.shards <= std::min(photos.size(), most),
-                       "write_tfrecords: expected 1 to ", std::min(photos.size(), most),
+  constexpr std::size_t max_shards = 99999;  // the largest number with five digits
+  require<value_error>(options.shards > 0 && options.shards <= std::min(photos.size(), max_shards),
+                       "write_tfrecords: expected 1 to ", std::min(photos.size(), max_shards),
                        " shards for ", photos.size(), " images, got ", options.shards);
   const std::size_t names = options.class_names.size();
   for (const image_file& photo : photos) {

@@ -83,13 +83,13 @@ class event_file {
   using clock = std::chrono::system_clock;
 
   [[nodiscard]] static std::string name_now() {
-    const auto now =
+    const auto time =
         std::chrono::duration_cast<std::chrono::microseconds>(clock::now().time_since_epoch());
     constexpr std::int64_t second = 1'000'000;
     std::array<char, 64> name{};
     std::snprintf(name.data(), name.size(), "events.out.tfevents.%010lld.%06lld",
-                  static_cast<long long>(now.count() / second),
-                  static_cast<long long>(now.count() % second));
+                  static_cast<long long>(time.count() / second),
+                  static_cast<long long>(time.count() % second));
     return name.data();
   }
   /// Returns an event with the current time and no other fields.

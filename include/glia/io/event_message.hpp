@@ -31,8 +31,8 @@ template <class Values>
 [[nodiscard]] value_histogram histogram_of(const Values& values, std::size_t buckets) {
   value_histogram h{.min = std::numeric_limits<double>::infinity(),
                     .max = -std::numeric_limits<double>::infinity()};
-  for (const auto one : values) {
-    const auto value = static_cast<double>(one);
+  for (const auto number : values) {
+    const auto value = static_cast<double>(number);
     if (std::isfinite(value)) {
       h.min = std::min(h.min, value);
       h.max = std::max(h.max, value);
@@ -53,8 +53,8 @@ template <class Values>
     h.limits.push_back(h.limits.empty() ? limit : std::max(limit, h.limits.back()));
   }
   h.limits.push_back(h.max);
-  for (const auto one : values) {
-    const auto value = static_cast<double>(one);
+  for (const auto number : values) {
+    const auto value = static_cast<double>(number);
     if (std::isfinite(value)) {
       const auto limit = std::lower_bound(h.limits.begin(), h.limits.end(), value);
       ++h.buckets[static_cast<std::size_t>(limit - h.limits.begin())];
@@ -70,8 +70,8 @@ class event_summary {
   /// Adds a scalar.
   void add(std::string_view tag, double scalar) {
     // Converting a double outside the range of float would be undefined.
-    constexpr double most = std::numeric_limits<float>::max();
-    const double held = std::abs(scalar) > most ? std::copysign(INFINITY, scalar) : scalar;
+    constexpr double largest_float = std::numeric_limits<float>::max();
+    const double held = std::abs(scalar) > largest_float ? std::copysign(INFINITY, scalar) : scalar;
     detail::protobuf_message value;
     value.add_bytes(1, tag);
     value.add_float(2, static_cast<float>(held));

@@ -59,11 +59,11 @@ inline constexpr unsigned feature_field<std::int64_t> = 3;
 // The values of a list are in its field 1. This field can occur several times, and can hold one
 // value or several packed values.
 
-inline void append_values(protobuf_reader list, std::vector<std::string>& to) {
+inline void append_values(protobuf_reader list, std::vector<std::string>& destination) {
   while (list.next()) {
     if (list.field() == 1) {
       list.expect(protobuf_kind::bytes);
-      to.emplace_back(list.value());
+      destination.emplace_back(list.value());
     }
   }
 }
@@ -72,7 +72,7 @@ inline void append_values(protobuf_reader list, std::vector<std::string>& to) {
 /// wire type `bytes` holds several packed numbers. `read(values)` reads the next number;
 /// `count(bytes)` returns how many numbers are packed in `bytes`.
 template <class T, class Count, class Read>
-void append_numbers(protobuf_reader list, std::vector<T>& to, protobuf_kind kind,
+void append_numbers(protobuf_reader list, std::vector<T>& destination, protobuf_kind kind,
                     const Count& count, const Read& read) {
   while (list.next()) {
     if (list.field() != 1) {
@@ -81,27 +81,27 @@ void append_numbers(protobuf_reader list, std::vector<T>& to, protobuf_kind kind
     if (list.kind() != protobuf_kind::bytes) {
       list.expect(kind);
     }
-    if (to.empty()) {
-      to.reserve(count(list.value()));
+    if (destination.empty()) {
+      destination.reserve(count(list.value()));
     }
     for (protobuf_reader values = list.in_value(); !values.done();) {
-      to.push_back(read(values));
+      destination.push_back(read(values));
     }
   }
 }
 
-inline void append_values(const protobuf_reader& list, std::vector<float>& to) {
+inline void append_values(const protobuf_reader& list, std::vector<float>& destination) {
   append_numbers(
-      list, to, protobuf_kind::four_bytes,
+      list, destination, protobuf_kind::four_bytes,
       [](std::string_view bytes) { return bytes.size() / sizeof(float); },
       [](protobuf_reader& values) {
         return std::bit_cast<float>(static_cast<std::uint32_t>(values.word(sizeof(float))));
       });
 }
 
-inline void append_values(const protobuf_reader& list, std::vector<std::int64_t>& to) {
+inline void append_values(const protobuf_reader& list, std::vector<std::int64_t>& destination) {
   append_numbers(
-      list, to, protobuf_kind::integer,
+      list, destination, protobuf_kind::integer,
       [](std::string_view bytes) {
         return static_cast<std::size_t>(std::count_if(bytes.begin(), bytes.end(), [](char byte) {
           return static_cast<unsigned char>(byte) < 0x80;
@@ -113,25 +113,25 @@ inline void append_values(const protobuf_reader& list, std::vector<std::int64_t>
 /// Appends the values of one list to a feature. If the feature has values of another type, from an
 /// earlier list of the message, these are discarded.
 template <class T>
-void append_list(const protobuf_reader& message, std::optional<tf_feature>& to) {
+void append_list(const protobuf_reader& message, std::optional<tf_feature>& feature) {
   message.expect(protobuf_kind::bytes);
-  if (!to || !std::holds_alternative<std::vector<T>>(*to)) {
-    to = std::vector<T>();
+  if (!feature || !std::holds_alternative<std::vector<T>>(*feature)) {
+    feature = std::vector<T>();
   }
-  append_values(message.in_value(), std::get<std::vector<T>>(*to));
+  append_values(message.in_value(), std::get<std::vector<T>>(*feature));
 }
 
-inline void append_feature(protobuf_reader message, std::optional<tf_feature>& to) {
+inline void append_feature(protobuf_reader message, std::optional<tf_feature>& feature) {
   while (message.next()) {
     switch (message.field()) {
       case feature_field<std::string>:
-        append_list<std::string>(message, to);
+        append_list<std::string>(message, feature);
         break;
       case feature_field<float>:
-        append_list<float>(message, to);
+        append_list<float>(message, feature);
         break;
       case feature_field<std::int64_t>:
-        append_list<std::int64_t>(message, to);
+        append_list<std::int64_t>(message, feature);
         break;
       default:
         break;
@@ -140,7 +140,7 @@ inline void append_feature(protobuf_reader message, std::optional<tf_feature>& t
 }
 
 /// Reads one feature with its name. The feature replaces an earlier one of the same name.
-inline void read_entry(protobuf_reader entry, tf_example& to) {
+inline void read_entry(protobuf_reader entry, tf_example& example) {
   std::string name;
   std::optional<tf_feature> value;
   while (entry.next()) {
@@ -155,9 +155,9 @@ inline void read_entry(protobuf_reader entry, tf_example& to) {
   require<data_error>(is_utf8(name),
                       "expected a tf.train.Example, but the name of a feature is not in UTF-8");
   if (value) {
-    to.features.insert_or_assign(std::move(name), std::move(*value));
+    example.features.insert_or_assign(std::move(name), std::move(*value));
   } else {
-    to.features.erase(name);
+    example.features.erase(name);
   }
 }
 
@@ -174,12 +174,12 @@ void for_each_message(protobuf_reader message, const Read& read) {
 
 /// Returns the names of an example's features, at most 20 of them, for an error message.
 [[nodiscard]] inline std::string names_in(const tf_example& e) {
-  constexpr std::size_t most = 20;
+  constexpr std::size_t max_names = 20;
   std::string names;
   std::size_t count = 0;
   for (const auto& [name, value] : e.features) {
-    if (count++ == most) {
-      return names + text(" and ", e.features.size() - most, " others");
+    if (count++ == max_names) {
+      return names + text(" and ", e.features.size() - max_names, " others");
     }
     names += (names.empty() ? "'" : ", '") + name + "'";
   }
@@ -252,8 +252,8 @@ const std::vector<std::string>& bytes_list(const tf_example&& e, std::string_vie
         [&]<class T>(const std::vector<T>& values) {
           kind = detail::feature_field<T>;
           if constexpr (std::is_same_v<T, std::string>) {
-            for (const std::string& one : values) {
-              list.add_bytes(1, one);
+            for (const std::string& element : values) {
+              list.add_bytes(1, element);
             }
           } else if (!values.empty()) {
             if constexpr (std::is_same_v<T, float>) {
@@ -264,18 +264,18 @@ const std::vector<std::string>& bytes_list(const tf_example&& e, std::string_vie
           }
         },
         value);
-    detail::protobuf_message one;
-    one.add_bytes(kind, list.bytes());
+    detail::protobuf_message feature;
+    feature.add_bytes(kind, list.bytes());
     detail::protobuf_message entry;
     entry.add_bytes(1, name);
-    entry.add_bytes(2, one.bytes());
+    entry.add_bytes(2, feature.bytes());
     features.add_bytes(1, entry.bytes());
   }
   detail::protobuf_message message;
   message.add_bytes(1, features.bytes());
-  constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
-  require<value_error>(message.bytes().size() <= most, "encode_example: the example takes ",
-                       message.bytes().size(), " bytes, more than the ", most,
+  constexpr std::size_t max_bytes = std::numeric_limits<std::int32_t>::max();
+  require<value_error>(message.bytes().size() <= max_bytes, "encode_example: the example takes ",
+                       message.bytes().size(), " bytes, more than the ", max_bytes,
                        " that protocol buffers allow");
   return message.bytes();
 }

@@ -86,9 +86,9 @@ class hdf5_session {
 /// Returns the reason why the library's last call failed, from its innermost function.
 [[nodiscard]] inline std::string hdf5_failure() {
   const char* reason = "no reason given";
-  const auto innermost = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {
+  const auto innermost = [](unsigned, const H5E_error2_t* error, void* destination) -> herr_t {
     if (error->desc != nullptr) {
-      *static_cast<const char**>(to) = error->desc;
+      *static_cast<const char**>(destination) = error->desc;
     }
     return 1;  // stop here
   };
@@ -102,8 +102,8 @@ using hdf5_link = H5L_info2_t;
 
 inline herr_t hdf5_for_each_link(hid_t group,
                                  herr_t (*call)(hid_t, const char*, const hdf5_link*, void*),
-                                 void* to) {
-  return H5Literate2(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, call, to);
+                                 void* data) {
+  return H5Literate2(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, call, data);
 }
 
 /// Returns bytes that identify an object within its file; empty after an error.
@@ -119,8 +119,8 @@ using hdf5_link = H5L_info_t;
 
 inline herr_t hdf5_for_each_link(hid_t group,
                                  herr_t (*call)(hid_t, const char*, const hdf5_link*, void*),
-                                 void* to) {
-  return H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, call, to);
+                                 void* data) {
+  return H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, call, data);
 }
 
 /// Returns bytes that identify an object within its file; empty after an error.

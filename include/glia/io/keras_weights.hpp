@@ -63,9 +63,9 @@ namespace detail {
 /// become dense/kernel.
 [[nodiscard]] inline std::string name_of_named_weight(const std::string& name) {
   std::vector<std::string> parts = parts_of_path(name);
-  const auto again = std::find(parts.begin() + 1, parts.end() - 1, parts.front());
-  if (again != parts.end() - 1) {
-    parts.erase(parts.begin(), again);
+  const auto repetition = std::find(parts.begin() + 1, parts.end() - 1, parts.front());
+  if (repetition != parts.end() - 1) {
+    parts.erase(parts.begin(), repetition);
   }
   if (parts.back().ends_with(":0")) {
     parts.back().resize(parts.back().size() - 2);
@@ -77,8 +77,9 @@ namespace detail {
 /// Returns no name for data sets that do not belong to the model, such as the optimizer's state.
 class keras_names {
  public:
-  /// `where` names the file in error messages.
-  keras_names(const std::vector<std::string>& names, std::string where) : where_(std::move(where)) {
+  /// `location` names the file in error messages.
+  keras_names(const std::vector<std::string>& names, std::string location)
+      : location_(std::move(location)) {
     for (const std::string& name : names) {
       numbered_ = numbered_ || is_numbered_weight(name);
       whole_model_ = whole_model_ || name.starts_with(in_whole_model);
@@ -99,7 +100,7 @@ class keras_names {
     }
     const bool known =
         numbered_ ? is_numbered_weight(weight) : weight.find('/') != std::string::npos;
-    require<data_error>(known, where_, ": expected weights of a Keras model, but the data set '",
+    require<data_error>(known, location_, ": expected weights of a Keras model, but the data set '",
                         name, "' is not in a group ",
                         numbered_ ? "'vars', as the others are" : "of a layer",
                         "; use read_hdf5, which reads any HDF5 file");
@@ -109,7 +110,7 @@ class keras_names {
  private:
   static constexpr std::string_view in_whole_model = "model_weights/";
 
-  std::string where_;
+  std::string location_;
   bool numbered_ = false;     // written by save_weights of Keras 3
   bool whole_model_ = false;  // written by model.save
 };

@@ -41,8 +41,9 @@ static_assert(std::endian::native == std::endian::little,
 /// Reads one array in NumPy's format. The header is checked before memory is allocated.
 class npy_reader {
  public:
-  /// `where` names the array in error messages.
-  npy_reader(std::istream& in, std::string where) : path_(std::move(where)), in_(in) {}
+  /// `location` names the array in error messages.
+  npy_reader(std::istream& stream, std::string location)
+      : path_(std::move(location)), stream_(stream) {}
 
   template <npy_element T>
   [[nodiscard]] xt::xarray<T> read() {
@@ -98,8 +99,8 @@ class npy_reader {
   void read_header() {
     // Bytes: the magic, the version, the header's length in 2 bytes or, since version 2.0, in 4.
     std::string start(10, '\0');
-    in_.read(start.data(), 10);
-    require<data_error>(in_.good() && start.starts_with("\x93NUMPY"), path_,
+    stream_.read(start.data(), 10);
+    require<data_error>(stream_.good() && start.starts_with("\x93NUMPY"), path_,
                         ": expected a file written by numpy.save, which begins with \\x93NUMPY; "
                         "the file is in another format or truncated");
     const auto byte = [&](std::size_t i) {
@@ -110,46 +111,47 @@ class npy_reader {
                         byte(7));
     if (byte(6) > 1) {
       start.resize(12);
-      in_.read(start.data() + 10, 2);
-      require<data_error>(in_.good(), path_, ": the file is truncated before its header");
+      stream_.read(start.data() + 10, 2);
+      require<data_error>(stream_.good(), path_, ": the file is truncated before its header");
     }
     const std::uint64_t length = little_endian(std::string_view(start).substr(8));
     require<data_error>(length <= max_header, path_, ": expected a header of at most ", max_header,
                         " bytes, got one of ", length, " bytes");
-    const auto header = read_announced<std::string>(length, [&](char* to, std::size_t count) {
-      in_.read(to, static_cast<std::streamsize>(count));
-      return in_.gcount();
-    });
+    const auto header =
+        read_announced<std::string>(length, [&](char* destination, std::size_t count) {
+          stream_.read(destination, static_cast<std::streamsize>(count));
+          return stream_.gcount();
+        });
     require<data_error>(header.size() == length, path_,
                         ": the file is truncated within its header of ", length, " bytes");
     if (!parse(header)) {
       constexpr std::size_t shown = 200;
-      const std::string all = header.substr(0, header.find_last_not_of(" \n") + 1);
+      const std::string content = header.substr(0, header.find_last_not_of(" \n") + 1);
       throw data_error(text(path_,
                             ": expected a header with descr, fortran_order and shape, as "
                             "numpy.save writes it, got ",
-                            all.substr(0, shown), all.size() > shown ? "..." : ""));
+                            content.substr(0, shown), content.size() > shown ? "..." : ""));
     }
   }
 
   /// Parses a header, which is a Python dictionary with the element type, the order of the axes and
   /// the shape. Returns false for any other text.
-  [[nodiscard]] bool parse(std::string_view left) {
+  [[nodiscard]] bool parse(std::string_view remaining) {
     const auto pass = [&](std::string_view part) {
-      left.remove_prefix(std::min(left.find_first_not_of(" \n"), left.size()));
-      const bool there = left.starts_with(part);
-      left.remove_prefix(there ? part.size() : 0);
-      return there;
+      remaining.remove_prefix(std::min(remaining.find_first_not_of(" \n"), remaining.size()));
+      const bool found = remaining.starts_with(part);
+      remaining.remove_prefix(found ? part.size() : 0);
+      return found;
     };
     // A text in single or double quotes.
-    const auto quoted = [&](std::string& to) {
+    const auto quoted = [&](std::string& result) {
       const char quote = pass("'") ? '\'' : pass("\"") ? '"' : '\0';
-      const std::size_t end = quote == '\0' ? std::string_view::npos : left.find(quote);
+      const std::size_t end = quote == '\0' ? std::string_view::npos : remaining.find(quote);
       if (end == std::string_view::npos) {
         return false;
       }
-      to = left.substr(0, end);
-      left.remove_prefix(end + 1);
+      result = remaining.substr(0, end);
+      remaining.remove_prefix(end + 1);
       return true;
     };
     const auto order = [&] {
@@ -160,32 +162,32 @@ class npy_reader {
       return false;
     }
     std::set<std::string> known;
-    for (bool more = true; !pass("}"); more = pass(",")) {
+    for (bool comma = true; !pass("}"); comma = pass(",")) {
       std::string key;
-      if (!more || !quoted(key) || !pass(":") || !known.insert(key).second) {
+      if (!comma || !quoted(key) || !pass(":") || !known.insert(key).second) {
         return false;
       }
-      const bool read = key == "descr"           ? parse_elements(left, quoted)
+      const bool read = key == "descr"           ? parse_elements(remaining, quoted)
                         : key == "fortran_order" ? order()
-                                                 : key == "shape" && parse_shape(left, pass);
+                                                 : key == "shape" && parse_shape(remaining, pass);
       if (!read) {
         return false;
       }
     }
-    return pass("") && left.empty() && known.size() == 3;
+    return pass("") && remaining.empty() && known.size() == 3;
   }
 
   /// Parses an element type such as <f4: byte order, kind and number of bytes.
   template <class Quoted>
-  [[nodiscard]] bool parse_elements(std::string_view& left, const Quoted& quoted) {
-    if (const std::size_t list = left.find_first_not_of(' ');
-        list < left.size() && left[list] == '[') {
+  [[nodiscard]] bool parse_elements(std::string_view& remaining, const Quoted& quoted) {
+    if (const std::size_t list = remaining.find_first_not_of(' ');
+        list < remaining.size() && remaining[list] == '[') {
       descr_ = "records (a structured dtype)";
       std::size_t end = list;
-      for (int depth = 0; end < left.size(); ++end) {
-        depth += left[end] == '[' ? 1 : left[end] == ']' ? -1 : 0;
+      for (int depth = 0; end < remaining.size(); ++end) {
+        depth += remaining[end] == '[' ? 1 : remaining[end] == ']' ? -1 : 0;
         if (depth == 0) {
-          left.remove_prefix(end + 1);
+          remaining.remove_prefix(end + 1);
           return true;
         }
       }
@@ -204,45 +206,46 @@ class npy_reader {
   }
 
   template <class Pass>
-  [[nodiscard]] bool parse_shape(std::string_view& left, const Pass& pass) {
+  [[nodiscard]] bool parse_shape(std::string_view& remaining, const Pass& pass) {
     if (!pass("(")) {
       return false;
     }
-    const std::string_view from = left;
+    const std::string_view start = remaining;
     bool comma = true;
     while (!pass(")")) {
-      constexpr std::ptrdiff_t most_digits = 18;
+      constexpr std::ptrdiff_t max_digits = 18;
       std::uint64_t extent = 0;
       // Not with a stream, because its result would depend on the program's locale.
-      const auto [end, failure] = std::from_chars(left.data(), left.data() + left.size(), extent);
-      if (!comma || failure != std::errc() || end - left.data() > most_digits) {
+      const auto [end, failure] =
+          std::from_chars(remaining.data(), remaining.data() + remaining.size(), extent);
+      if (!comma || failure != std::errc() || end - remaining.data() > max_digits) {
         return false;
       }
-      left.remove_prefix(static_cast<std::size_t>(end - left.data()));
+      remaining.remove_prefix(static_cast<std::size_t>(end - remaining.data()));
       shape_.push_back(extent);
       pass("L");  // Python 2 wrote extents such as 5L
       comma = pass(",");
     }
-    shape_text_ = from.substr(0, from.size() - left.size() - 1);
+    shape_text_ = start.substr(0, start.size() - remaining.size() - 1);
     return shape_.size() != 1 || comma;
   }
 
   /// Throws `data_error` unless the rest of the file has exactly as many elements as the shape.
   /// Divides by the extents instead of multiplying them, because their product could overflow.
   void require_size(std::size_t element) {
-    const std::streamoff first = in_.tellg();
-    in_.seekg(0, std::ios::end);
-    const auto bytes = static_cast<std::uint64_t>(in_.tellg() - first);
-    in_.seekg(first);
+    const std::streamoff first = stream_.tellg();
+    stream_.seekg(0, std::ios::end);
+    const auto bytes = static_cast<std::uint64_t>(stream_.tellg() - first);
+    stream_.seekg(first);
     const bool empty = std::find(shape_.begin(), shape_.end(), 0U) != shape_.end();
     bool whole = bytes % element == 0;
-    std::uint64_t left = bytes / element;
+    std::uint64_t remaining = bytes / element;
     for (const std::uint64_t extent : shape_) {
-      whole = whole && (empty || left % extent == 0);
-      left = empty ? left : left / extent;
+      whole = whole && (empty || remaining % extent == 0);
+      remaining = empty ? remaining : remaining / extent;
     }
-    require<data_error>(whole && left == (empty ? 0U : 1U), path_, ": expected elements ", descr_,
-                        " of the shape (", shape_text_, ") after the header, got ", bytes,
+    require<data_error>(whole && remaining == (empty ? 0U : 1U), path_, ": expected elements ",
+                        descr_, " of the shape (", shape_text_, ") after the header, got ", bytes,
                         " bytes, a different number; the file is damaged or truncated");
   }
 
@@ -263,9 +266,9 @@ class npy_reader {
     };
     for (std::size_t done = 0; done < values.size(); done += stored.size()) {
       stored.resize(std::min(stored.size(), values.size() - done));
-      in_.read(reinterpret_cast<char*>(stored.data()),
-               static_cast<std::streamsize>(stored.size() * sizeof(Stored)));
-      require<data_error>(in_.good(), path_, ": reading the file failed");
+      stream_.read(reinterpret_cast<char*>(stored.data()),
+                   static_cast<std::streamsize>(stored.size() * sizeof(Stored)));
+      require<data_error>(stream_.good(), path_, ": reading the file failed");
       convert_numbers(stored.size(), number, values.data() + done, path_, descr_,
                       std::integral<Stored> ? "read the array as another type, for instance with "
                                               "read_npy<std::int64_t>"
@@ -298,7 +301,7 @@ class npy_reader {
   }
 
   std::string path_;
-  std::istream& in_;
+  std::istream& stream_;
   std::string descr_;     // element type as NumPy writes it: <f4
   std::string elements_;  // element type without the byte order: f4
   bool big_endian_ = false;
@@ -326,9 +329,9 @@ class npy_reader {
 template <npy_element T = float>
 [[nodiscard]] xt::xarray<T> read_npy(const std::filesystem::path& path) {
   detail::require_no_folder(path);
-  std::ifstream in(path, std::ios::binary);
-  require<data_error>(in.is_open(), path.string(), ": the file cannot be opened for reading");
-  return detail::npy_reader(in, path.string()).read<T>();
+  std::ifstream file(path, std::ios::binary);
+  require<data_error>(file.is_open(), path.string(), ": the file cannot be opened for reading");
+  return detail::npy_reader(file, path.string()).read<T>();
 }
 
 }  // namespace glia

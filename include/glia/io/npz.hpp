@@ -50,12 +50,12 @@ struct npz_entry {
     const bool known = zip_stat_index(archive, i, 0, &entry) == 0 &&
                        (entry.valid & ZIP_STAT_NAME) != 0 && (entry.valid & ZIP_STAT_SIZE) != 0;
     require<data_error>(known, path, ": entry ", i, " of the archive has no name or no size");
-    const std::string where = path + ": " + entry.name;
-    require<data_error>(where.ends_with(".npy"), where,
+    const std::string location = path + ": " + entry.name;
+    require<data_error>(location.ends_with(".npy"), location,
                         ": expected only arrays, whose names end in .npy");
-    require<data_error>(names.insert(entry.name).second, where,
+    require<data_error>(names.insert(entry.name).second, location,
                         ": two arrays have this name; the file is damaged");
-    require<data_error>(entry.size <= options.max_bytes - total, where, ": the array declares ",
+    require<data_error>(entry.size <= options.max_bytes - total, location, ": the array declares ",
                         entry.size, " bytes, ", total == 0 ? "" : "with the arrays before it ",
                         "more than the ", options.max_bytes,
                         " that are allowed; if you trust the file, raise npz_options::max_bytes");
@@ -66,14 +66,14 @@ struct npz_entry {
 }
 
 [[nodiscard]] inline std::string unpacked(zip_t* archive, const npz_entry& entry,
-                                          const std::string& where) {
+                                          const std::string& location) {
   const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(
       zip_fopen_index(archive, entry.index, 0), &zip_fclose);
   std::string bytes;
   if (file != nullptr) {
-    bytes = within_memory(where, [&] {
-      return read_announced<std::string>(entry.size, [&](char* to, std::size_t size) {
-        return std::max<zip_int64_t>(0, zip_fread(file.get(), to, size));
+    bytes = within_memory(location, [&] {
+      return read_announced<std::string>(entry.size, [&](char* destination, std::size_t size) {
+        return std::max<zip_int64_t>(0, zip_fread(file.get(), destination, size));
       });
     });
   }
@@ -81,7 +81,7 @@ struct npz_entry {
   char beyond = 0;
   require<data_error>(
       file != nullptr && bytes.size() == entry.size && zip_fread(file.get(), &beyond, 1) == 0,
-      where, ": the array cannot be unpacked; the file is damaged, truncated or encrypted");
+      location, ": the array cannot be unpacked; the file is damaged, truncated or encrypted");
   return bytes;
 }
 
@@ -111,11 +111,11 @@ template <npy_element T = float>
                             "the file is in another format or truncated");
   basic_tensor_map<T> arrays;
   for (detail::npz_entry& entry : detail::npz_entries(archive.get(), path.string(), options)) {
-    const std::string where = path.string() + ": " + entry.name;
-    std::istringstream in(detail::unpacked(archive.get(), entry, where));
+    const std::string location = path.string() + ": " + entry.name;
+    std::istringstream stream(detail::unpacked(archive.get(), entry, location));
     entry.name.resize(entry.name.size() - std::string_view(".npy").size());
     try {
-      arrays.emplace(entry.name, detail::npy_reader(in, where).template read<T>());
+      arrays.emplace(entry.name, detail::npy_reader(stream, location).template read<T>());
     } catch (const detail::unreadable_elements& e) {
       arrays.add_unreadable(entry.name, e.what());
     }

@@ -57,9 +57,9 @@ namespace detail {
     return xt::transpose(x, {1, 0});
   }
   if (source.layout == tensor_layout::hwim && rank == 4) {
-    xt::xarray<float> mine = x;
-    mine.reshape({x.shape(0), x.shape(1), std::size_t{1}, x.shape(2) * x.shape(3)});
-    return mine;
+    xt::xarray<float> result = x;
+    result.reshape({x.shape(0), x.shape(1), std::size_t{1}, x.shape(2) * x.shape(3)});
+    return result;
   }
   if (source.layout == tensor_layout::o_chw && rank == 2) {
     const std::size_t outputs = x.shape(0);
@@ -71,21 +71,22 @@ namespace detail {
                          channels);
     xt::xarray<float> apart = x;
     apart.reshape({outputs, channels, inputs / channels});
-    xt::xarray<float> mine = xt::transpose(apart, {2, 1, 0});
-    mine.reshape({inputs, outputs});
-    return mine;
+    xt::xarray<float> result = xt::transpose(apart, {2, 1, 0});
+    result.reshape({inputs, outputs});
+    return result;
   }
   return x;
 }
 
 /// Returns at most five of the names, and the number of the others, for an error message.
 [[nodiscard]] inline std::string some_of(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 5;
+  constexpr std::size_t max_names = 5;
   std::string result;
-  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), max_names); ++i) {
     result += (i == 0 ? "" : ", ") + names[i];
   }
-  return names.size() > most ? text(result, " and ", names.size() - most, " more") : result;
+  return names.size() > max_names ? text(result, " and ", names.size() - max_names, " more")
+                                  : result;
 }
 
 }  // namespace detail
@@ -118,8 +119,8 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
   }
   std::vector<std::string> surplus;
   const auto look = [&](const auto& named) {
-    for (const auto& one : named) {
-      const std::string& name = one.first;
+    for (const auto& entry : named) {
+      const std::string& name = entry.first;
       const bool ignored = std::any_of(names.ignored_suffixes.begin(), names.ignored_suffixes.end(),
                                        [&](const std::string& end) { return name.ends_with(end); });
       if (!ignored && !used.contains(name)) {
@@ -142,20 +143,21 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
 
   std::vector<std::pair<std::string, xt::xarray<float>>> values;
   for (const parameter_source& source : names.sources) {
-    const xt::xarray<float> before = net.get(source.parameter);
-    const shape wanted(before.shape().begin(), before.shape().end());
+    const xt::xarray<float> current = net.get(source.parameter);
+    const shape expected(current.shape().begin(), current.shape().end());
     if (source.tensor.empty()) {
-      values.emplace_back(source.parameter, xt::xarray<float>(before.shape(), source.value));
+      values.emplace_back(source.parameter, xt::xarray<float>(current.shape(), source.value));
       continue;
     }
     const xt::xarray<float>& stored = tensors.at(source.tensor);
-    xt::xarray<float> mine = detail::in_glias_layout(stored, source);
-    require<shape_error>(
-        shape(mine.shape().begin(), mine.shape().end()) == wanted, "load_parameters: tensor '",
-        source.tensor, "' has the shape ", shape(stored.shape().begin(), stored.shape().end()),
-        source.layout == tensor_layout::as_is ? "" : ", in another order of axes,",
-        " but the model's parameter '", source.parameter, "' has the shape ", wanted);
-    values.emplace_back(source.parameter, std::move(mine));
+    xt::xarray<float> converted = detail::in_glias_layout(stored, source);
+    require<shape_error>(shape(converted.shape().begin(), converted.shape().end()) == expected,
+                         "load_parameters: tensor '", source.tensor, "' has the shape ",
+                         shape(stored.shape().begin(), stored.shape().end()),
+                         source.layout == tensor_layout::as_is ? "" : ", in another order of axes,",
+                         " but the model's parameter '", source.parameter, "' has the shape ",
+                         expected);
+    values.emplace_back(source.parameter, std::move(converted));
   }
   for (const auto& [name, value] : values) {
     net.set(name, value);
@@ -168,9 +170,9 @@ template <class Model>
 [[nodiscard]] tensor_map parameters_of(const Model& net) {
   tensor_map result;
   // A simultaneous training does not change a copy.
-  const Model now(net);  // NOLINT(performance-unnecessary-copy-initialization)
-  for (const auto& p : now.parameters()) {
-    result.emplace(p.spec.name, now.get(p.spec.name));
+  const Model copy(net);  // NOLINT(performance-unnecessary-copy-initialization)
+  for (const auto& p : copy.parameters()) {
+    result.emplace(p.spec.name, copy.get(p.spec.name));
   }
   return result;
 }

@@ -18,19 +18,19 @@ namespace glia::detail {
 /// Throws `data_error`, with the position of the byte, if the message is truncated or invalid.
 class protobuf_reader {
  public:
-  /// `what` is the name of the message for errors; `at` is the position of its first byte in the
-  /// outermost message.
-  protobuf_reader(std::string_view bytes, std::string_view what, std::size_t at = 0)
-      : left_(bytes), what_(what), at_(at) {}
+  /// `name` is the name of the message for errors; `position` is the position of its first byte in
+  /// the outermost message.
+  protobuf_reader(std::string_view bytes, std::string_view name, std::size_t position = 0)
+      : remaining_(bytes), name_(name), position_(position) {}
 
   /// Moves to the next field. Returns false after the last one.
   [[nodiscard]] bool next() {
     if (done()) {
       return false;
     }
-    field_at_ = at_;
+    field_position_ = position_;
     const std::uint64_t key = integer();
-    check(key >> 3U > 0 && key <= std::numeric_limits<std::uint32_t>::max(), field_at_,
+    check(key >> 3U > 0 && key <= std::numeric_limits<std::uint32_t>::max(), field_position_,
           "a field has an invalid number");
     field_ = static_cast<unsigned>(key >> 3U);
     kind_ = static_cast<protobuf_kind>(key & 7U);
@@ -48,8 +48,8 @@ class protobuf_reader {
         take_value(sizeof(std::uint32_t));
         return true;
     }
-    throw data_error(text("expected a ", what_, ", but at byte ", field_at_, ": field ", field_,
-                          " has the wire type ", key & 7U, ", which proto3 does not have"));
+    throw data_error(text("expected a ", name_, ", but at byte ", field_position_, ": field ",
+                          field_, " has the wire type ", key & 7U, ", which proto3 does not have"));
   }
 
   /// The field's number.
@@ -58,22 +58,22 @@ class protobuf_reader {
   /// The bytes of the field's value, without their length.
   [[nodiscard]] std::string_view value() const { return value_; }
   /// Returns a reader of the field's value: the fields of a message, or packed numbers.
-  [[nodiscard]] protobuf_reader in_value() const { return {value_, what_, value_at_}; }
+  [[nodiscard]] protobuf_reader in_value() const { return {value_, name_, value_position_}; }
 
   /// Throws `data_error` unless the field has this wire type.
   void expect(protobuf_kind kind) const {
-    check(kind_ == kind, field_at_, "field ", field_, ": expected the wire type ",
+    check(kind_ == kind, field_position_, "field ", field_, ": expected the wire type ",
           static_cast<int>(kind), ", got ", static_cast<int>(kind_));
   }
 
   /// Whether the end of the message is reached.
-  [[nodiscard]] bool done() const { return left_.empty(); }
+  [[nodiscard]] bool done() const { return remaining_.empty(); }
 
   /// Reads the next varint.
   [[nodiscard]] std::uint64_t integer() {
-    const std::size_t at = at_;
+    const std::size_t start = position_;
     const std::string_view bytes = take(bytes_of_integer());
-    check(bytes.size() < most_bytes || bytes.back() == 1, at, "a number has more than 64 bits");
+    check(bytes.size() < max_bytes || bytes.back() == 1, start, "a number has more than 64 bits");
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       value |= (static_cast<unsigned char>(bytes[i]) & std::uint64_t{0x7F}) << (7 * i);
@@ -85,45 +85,45 @@ class protobuf_reader {
 
  private:
   // The largest size of a varint: each byte holds seven bits.
-  static constexpr std::size_t most_bytes = 10;
+  static constexpr std::size_t max_bytes = 10;
 
   /// Returns the size of the next varint. Each of its bytes but the last has the highest bit set.
   [[nodiscard]] std::size_t bytes_of_integer() const {
-    for (std::size_t i = 0; i < left_.size() && i < most_bytes; ++i) {
-      if (static_cast<unsigned char>(left_[i]) < 0x80) {
+    for (std::size_t i = 0; i < remaining_.size() && i < max_bytes; ++i) {
+      if (static_cast<unsigned char>(remaining_[i]) < 0x80) {
         return i + 1;
       }
     }
-    check(left_.size() < most_bytes, at_, "a number has more than 64 bits");
-    return left_.size() + 1;  // truncated
+    check(remaining_.size() < max_bytes, position_, "a number has more than 64 bits");
+    return remaining_.size() + 1;  // truncated
   }
 
   [[nodiscard]] std::string_view take(std::uint64_t bytes) {
-    check(bytes <= left_.size(), at_, "expected ", bytes, " or more bytes, but only ", left_.size(),
-          " are left");
-    const std::string_view taken = left_.substr(0, bytes);
-    left_.remove_prefix(bytes);
-    at_ += bytes;
-    return taken;
+    check(bytes <= remaining_.size(), position_, "expected ", bytes, " or more bytes, but only ",
+          remaining_.size(), " are left");
+    const std::string_view result = remaining_.substr(0, bytes);
+    remaining_.remove_prefix(bytes);
+    position_ += bytes;
+    return result;
   }
   void take_value(std::uint64_t bytes) {
-    value_at_ = at_;
+    value_position_ = position_;
     value_ = take(bytes);
   }
 
   template <class... Parts>
-  void check(bool good, std::size_t at, const Parts&... parts) const {
-    require<data_error>(good, "expected a ", what_, ", but at byte ", at, ": ", parts...);
+  void check(bool good, std::size_t position, const Parts&... parts) const {
+    require<data_error>(good, "expected a ", name_, ", but at byte ", position, ": ", parts...);
   }
 
-  std::string_view left_;
-  std::string_view what_;
-  std::size_t at_;
-  std::size_t field_at_ = 0;
+  std::string_view remaining_;
+  std::string_view name_;
+  std::size_t position_;
+  std::size_t field_position_ = 0;
   unsigned field_ = 0;
   protobuf_kind kind_ = protobuf_kind::integer;
   std::string_view value_;
-  std::size_t value_at_ = 0;
+  std::size_t value_position_ = 0;
 };
 
 }  // namespace glia::detail

@@ -51,10 +51,10 @@ inline constexpr std::size_t record_head_bytes = sizeof(std::uint64_t) + record_
 struct record_name {
   std::string_view file;
   std::uint64_t number = 0;
-  std::uint64_t at = 0;
+  std::uint64_t position = 0;
 
   friend std::ostream& operator<<(std::ostream& out, const record_name& name) {
-    return out << name.file << ": record " << name.number << " (at byte " << name.at << ')';
+    return out << name.file << ": record " << name.number << " (at byte " << name.position << ')';
   }
 };
 
@@ -78,12 +78,12 @@ struct record_name {
 }
 
 /// Throws `data_error` if fewer bytes follow a record's header than its length says.
-inline void require_whole_record(std::uint64_t length, std::uint64_t left,
+inline void require_whole_record(std::uint64_t length, std::uint64_t remaining,
                                  const record_name& name) {
-  require<data_error>(left >= record_check_bytes && length <= left - record_check_bytes, name,
-                      ": the file is truncated: the record declares ", length,
-                      " bytes and a checksum of ", record_check_bytes, " bytes, but only ", left,
-                      " bytes follow");
+  require<data_error>(remaining >= record_check_bytes && length <= remaining - record_check_bytes,
+                      name, ": the file is truncated: the record declares ", length,
+                      " bytes and a checksum of ", record_check_bytes, " bytes, but only ",
+                      remaining, " bytes follow");
 }
 
 /// Throws `data_error` if the data of a record do not match their checksum.

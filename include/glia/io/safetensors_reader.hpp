@@ -62,21 +62,21 @@ static_assert(std::endian::native == std::endian::little,
 struct element_kind {
   std::string dtype;
   std::size_t size = 0;
-  void (*read)(const char* bytes, float* to, std::size_t count, const std::string& where,
-               const std::string& dtype) = nullptr;
+  void (*read)(const char* bytes, float* destination, std::size_t count,
+               const std::string& location, const std::string& dtype) = nullptr;
 };
 
 /// Converts elements that are stored as T to floats; `number(stored)` returns the value of one
 /// element.
 template <class T, auto number>
-void read_elements(const char* bytes, float* to, std::size_t count, const std::string& where,
-                   const std::string& dtype) {
+void read_elements(const char* bytes, float* destination, std::size_t count,
+                   const std::string& location, const std::string& dtype) {
   const auto number_at = [&](std::size_t i) {
     T stored;
     std::memcpy(&stored, bytes + i * sizeof(T), sizeof(T));
     return number(stored);
   };
-  convert_numbers(count, number_at, to, where, dtype,
+  convert_numbers(count, number_at, destination, location, dtype,
                   "glia reads tensors as floats; leave the tensor out or convert it before saving");
 }
 
@@ -232,33 +232,33 @@ class safetensors_reader {
   }
 
   [[nodiscard]] place place_of(const std::string& name, const nlohmann::json& entry) const {
-    const std::string where = called(name);
+    const std::string location = called(name);
     place result;
     result.name = name;
     try {
-      const auto offsets = whole_numbers(entry, "data_offsets", where);
-      require<data_error>(offsets.size() == 2 && offsets[0] <= offsets[1], where,
+      const auto offsets = whole_numbers(entry, "data_offsets", location);
+      require<data_error>(offsets.size() == 2 && offsets[0] <= offsets[1], location,
                           ": expected two data_offsets in ascending order");
       result.first = offsets[0];
       result.end = offsets[1];
-      result.extents = whole_numbers(entry, "shape", where);
+      result.extents = whole_numbers(entry, "shape", location);
       result.kind = kind_of(entry.at("dtype").get<std::string>());
     } catch (const nlohmann::json::exception& e) {
-      throw data_error(text(where, ": expected dtype, shape and data_offsets (", e.what(), ")"));
+      throw data_error(text(location, ": expected dtype, shape and data_offsets (", e.what(), ")"));
     }
     // Divides by the extents instead of multiplying them, because their product could overflow.
     // Elements of an unsupported dtype may have any size.
     const auto& [ignored, kind, extents, first, end] = result;
     const std::size_t size = std::max<std::size_t>(kind.size, 1);
-    std::uint64_t left = (end - first) / size;
+    std::uint64_t remaining = (end - first) / size;
     bool whole = (end - first) % size == 0;
     const bool empty = std::find(extents.begin(), extents.end(), 0U) != extents.end();
     for (std::uint64_t extent : extents) {
-      whole = whole && (empty || left % extent == 0);
-      left = empty ? left : left / extent;
+      whole = whole && (empty || remaining % extent == 0);
+      remaining = empty ? remaining : remaining / extent;
     }
-    whole = kind.size == 0 || (whole && left == (empty ? 0U : 1U));
-    require<data_error>(whole && end <= data_size_, where,
+    whole = kind.size == 0 || (whole && remaining == (empty ? 0U : 1U));
+    require<data_error>(whole && end <= data_size_, location,
                         ": the shape and dtype do not match the ", end - first,
                         " bytes of the data_offsets, or these are outside the file; the file is "
                         "damaged or truncated");
@@ -285,12 +285,12 @@ class safetensors_reader {
   /// booleans and negative numbers.
   [[nodiscard]] static std::vector<std::uint64_t> whole_numbers(const nlohmann::json& entry,
                                                                 const char* key,
-                                                                const std::string& where) {
+                                                                const std::string& location) {
     const nlohmann::json& numbers = entry.at(key);
     const bool whole = numbers.is_array() &&
                        std::all_of(numbers.begin(), numbers.end(),
                                    [](const auto& number) { return number.is_number_unsigned(); });
-    require<data_error>(whole, where, ": expected dtype, shape and data_offsets (", key,
+    require<data_error>(whole, location, ": expected dtype, shape and data_offsets (", key,
                         " must be a list of non-negative integers)");
     return numbers.get<std::vector<std::uint64_t>>();
   }
@@ -301,17 +301,17 @@ class safetensors_reader {
     std::sort(places.begin(), places.end(), [](const place& a, const place& b) {
       return std::pair(a.first, a.end) < std::pair(b.first, b.end);
     });
-    std::uint64_t at = 0;
+    std::uint64_t position = 0;
     for (const place& p : places) {
       require<data_error>(
-          p.first == at, called(p.name), ": expected it to begin at byte ", at,
+          p.first == position, called(p.name), ": expected it to begin at byte ", position,
           " of the data, where the tensor before it ends, got byte ", p.first, "; the ",
-          p.first < at ? "tensors overlap" : "bytes between them belong to no tensor",
+          p.first < position ? "tensors overlap" : "bytes between them belong to no tensor",
           ", so the file is damaged");
-      at = p.end;
+      position = p.end;
     }
-    require<data_error>(at == data_size_, path_, ": the tensors end at byte ", at, " of the ",
-                        data_size_, " bytes after the header; the file is damaged");
+    require<data_error>(position == data_size_, path_, ": the tensors end at byte ", position,
+                        " of the ", data_size_, " bytes after the header; the file is damaged");
   }
 
   [[nodiscard]] std::vector<place> places() const {

@@ -17,10 +17,10 @@ namespace detail {
 
 /// Returns n if a name (without its suffix) ends in -of-n, and 0 for other names.
 [[nodiscard]] inline std::size_t announced_shards(std::string_view name) {
-  const std::size_t at = name.rfind("-of-");
+  const std::size_t position = name.rfind("-of-");
   std::size_t count = 0;
-  if (at != std::string_view::npos) {
-    name.remove_prefix(at + 4);
+  if (position != std::string_view::npos) {
+    name.remove_prefix(position + 4);
     const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), count);
     count = failure == std::errc() && end == name.data() + name.size() ? count : 0;
   }
@@ -44,13 +44,13 @@ namespace detail {
   const std::string name = beginning.filename().string();
   std::error_code failure;
   std::vector<std::filesystem::path> files;
-  std::filesystem::directory_iterator at(folder, failure);
-  for (; !failure && at != std::filesystem::directory_iterator(); at.increment(failure)) {
-    const std::string found = at->path().filename().string();
+  std::filesystem::directory_iterator entry(folder, failure);
+  for (; !failure && entry != std::filesystem::directory_iterator(); entry.increment(failure)) {
+    const std::string found = entry->path().filename().string();
     std::error_code ignored;
     if (found.size() >= name.size() + suffix.size() && found.starts_with(name) &&
-        found.ends_with(suffix) && !at->is_directory(ignored)) {
-      files.push_back(at->path());
+        found.ends_with(suffix) && !entry->is_directory(ignored)) {
+      files.push_back(entry->path());
     }
   }
   require<data_error>(!failure, folder.string(), ": the folder cannot be read (", failure.message(),

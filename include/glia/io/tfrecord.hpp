@@ -108,8 +108,8 @@ class tfrecord_reader {
       : name_(path.string()),
         source_(reader.open(path)),
         // The checksum's bytes are added to the length, which must not overflow.
-        most_(std::min(options.max_bytes,
-                       std::numeric_limits<std::uint64_t>::max() - detail::record_check_bytes)) {
+        max_bytes_(std::min(options.max_bytes, std::numeric_limits<std::uint64_t>::max() -
+                                                   detail::record_check_bytes)) {
     std::error_code unknown;
     if (std::is_same_v<Reader, plain_files> && std::filesystem::is_regular_file(path, unknown)) {
       stored_ = std::filesystem::file_size(path);
@@ -130,34 +130,35 @@ class tfrecord_reader {
 
  private:
   [[nodiscard]] std::optional<std::string_view> read_next() {
-    const detail::record_name name{name_, number_, at_};
+    const detail::record_name name{name_, number_, position_};
     std::array<std::uint8_t, detail::record_head_bytes> head{};
-    const std::size_t got = source_.read(head);
-    require<data_error>(got > 0 || number_ > 0, name_,
+    const std::size_t head_bytes = source_.read(head);
+    require<data_error>(head_bytes > 0 || number_ > 0, name_,
                         ": expected a TFRecord file with one or more records, got an empty file");
-    if (got == 0) {
+    if (head_bytes == 0) {
       return std::nullopt;
     }
-    const std::uint64_t length = detail::checked_length(text_of(std::span(head).first(got)), name);
+    const std::uint64_t length =
+        detail::checked_length(text_of(std::span(head).first(head_bytes)), name);
     if (stored_) {
-      const std::uint64_t begin = at_ + head.size();
+      const std::uint64_t begin = position_ + head.size();
       detail::require_whole_record(length, *stored_ - std::min(*stored_, begin), name);
     }
-    require<data_error>(stored_ || length <= most_, name, ": the record declares ", length,
-                        " bytes, more than the ", most_,
+    require<data_error>(stored_ || length <= max_bytes_, name, ": the record declares ", length,
+                        " bytes, more than the ", max_bytes_,
                         " that are allowed; if you trust the file, raise "
                         "tfrecord_options::max_bytes");
     bytes_ = detail::read_announced(
         length + detail::record_check_bytes,
-        [&](std::uint8_t* to, std::size_t count) {
-          return source_.read({to, count});
+        [&](std::uint8_t* destination, std::size_t count) {
+          return source_.read({destination, count});
         },
         std::move(bytes_));
     detail::require_whole_record(length, bytes_.size(), name);
     const std::string_view record = text_of(std::span(bytes_).first(length));
     detail::require_undamaged_record(record, text_of(std::span(bytes_).subspan(length)), name);
     ++number_;
-    at_ += head.size() + bytes_.size();
+    position_ += head.size() + bytes_.size();
     return record;
   }
 
@@ -169,10 +170,10 @@ class tfrecord_reader {
 
   std::string name_;
   source source_;
-  std::uint64_t most_;
+  std::uint64_t max_bytes_;
   std::optional<std::uint64_t> stored_;  // size of an uncompressed file in bytes
   std::uint64_t number_ = 0;             // number of the next record
-  std::uint64_t at_ = 0;                 // first byte of the next record
+  std::uint64_t position_ = 0;           // first byte of the next record
   std::vector<std::uint8_t> bytes_;      // the current record with its checksum
   std::string failure_;
 };

@@ -65,25 +65,26 @@ class tfrecord_index {
   /// position of its first byte.
   [[nodiscard]] std::string name(std::size_t i) const {
     const place& p = places_[i];
-    return text(detail::record_name{files_[p.file].native(), p.number, p.at});
+    return text(detail::record_name{files_[p.file].native(), p.number, p.position});
   }
 
   /// Reads record `i`, counted from 0.
   [[nodiscard]] std::string read(std::size_t i) const {
     const place& p = places_[i];
     const std::string& file = files_[p.file].native();
-    const detail::record_name name{file, p.number, p.at};
+    const detail::record_name name{file, p.number, p.position};
     return detail::within_memory(file, [&] {
-      std::ifstream in(files_[p.file], std::ios::binary);
-      in.seekg(static_cast<std::streamoff>(p.at));
-      const std::uint64_t length = read_length(in, name);
+      std::ifstream stream(files_[p.file], std::ios::binary);
+      stream.seekg(static_cast<std::streamoff>(p.position));
+      const std::uint64_t length = read_length(stream, name);
       require<data_error>(length == p.length, name, ": the record had ", p.length,
                           " bytes when the index was made, and has ", length,
                           " bytes now; do not change files that are in use");
       std::string record(length, '\0');
       std::array<char, detail::record_check_bytes> tail{};
-      in.read(record.data(), static_cast<std::streamsize>(length)).read(tail.data(), tail.size());
-      require<data_error>(in.good(), name,
+      stream.read(record.data(), static_cast<std::streamsize>(length))
+          .read(tail.data(), tail.size());
+      require<data_error>(stream.good(), name,
                           ": reading the record failed; was the file truncated after the index was "
                           "made?");
       detail::require_undamaged_record(record, {tail.data(), tail.size()}, name);
@@ -94,17 +95,17 @@ class tfrecord_index {
  private:
   /// The position of a record.
   struct place {
-    std::size_t file = 0;      // index of its file
-    std::uint64_t number = 0;  // number of the record in its file
-    std::uint64_t at = 0;      // first byte of its header
-    std::uint64_t length = 0;  // number of bytes
+    std::size_t file = 0;        // index of its file
+    std::uint64_t number = 0;    // number of the record in its file
+    std::uint64_t position = 0;  // first byte of its header
+    std::uint64_t length = 0;    // number of bytes
   };
 
-  [[nodiscard]] static std::uint64_t read_length(std::ifstream& in,
+  [[nodiscard]] static std::uint64_t read_length(std::ifstream& stream,
                                                  const detail::record_name& name) {
     std::array<char, detail::record_head_bytes> head{};
-    in.read(head.data(), head.size());
-    return detail::checked_length({head.data(), static_cast<std::size_t>(in.gcount())}, name);
+    stream.read(head.data(), head.size());
+    return detail::checked_length({head.data(), static_cast<std::size_t>(stream.gcount())}, name);
   }
 
   void add_places(std::size_t file) {
@@ -113,20 +114,20 @@ class tfrecord_index {
     detail::require_no_folder(path);
     std::error_code unknown;
     require<data_error>(std::filesystem::is_regular_file(path, unknown), name, ": no such file");
-    std::ifstream in(path, std::ios::binary);
-    require<data_error>(in.is_open(), name, ": the file cannot be opened for reading");
+    std::ifstream stream(path, std::ios::binary);
+    require<data_error>(stream.is_open(), name, ": the file cannot be opened for reading");
     const std::uint64_t size = std::filesystem::file_size(path);
     require<data_error>(size > 0, name,
                         ": expected a TFRecord file with one or more records, got an empty file");
     std::uint64_t number = 0;
-    for (std::uint64_t at = 0; at < size; ++number) {
-      const detail::record_name record{name, number, at};
-      in.seekg(static_cast<std::streamoff>(at));
-      const std::uint64_t length = read_length(in, record);
-      const std::uint64_t begin = at + detail::record_head_bytes;
+    for (std::uint64_t position = 0; position < size; ++number) {
+      const detail::record_name record{name, number, position};
+      stream.seekg(static_cast<std::streamoff>(position));
+      const std::uint64_t length = read_length(stream, record);
+      const std::uint64_t begin = position + detail::record_head_bytes;
       detail::require_whole_record(length, size - std::min(size, begin), record);
-      places_.push_back({file, number, at, length});
-      at = begin + length + detail::record_check_bytes;
+      places_.push_back({file, number, position, length});
+      position = begin + length + detail::record_check_bytes;
     }
   }
 

@@ -11,13 +11,13 @@
 
 namespace glia::kernels {
 
-inline void require_broadcastable_to(const shape& from, const shape& to) {
-  require<shape_error>(from.rank() <= to.rank() && broadcast_shape(from, to) == to, "shape ", from,
-                       " cannot be broadcast to ", to);
+inline void require_broadcastable_to(const shape& source, const shape& target) {
+  require<shape_error>(source.rank() <= target.rank() && broadcast_shape(source, target) == target,
+                       "shape ", source, " cannot be broadcast to ", target);
 }
 
-inline void require_axis(std::string_view what, const shape& s, std::size_t axis) {
-  require<shape_error>(axis < s.rank(), what, ": got axis ", axis, " for a tensor of shape ", s,
+inline void require_axis(std::string_view caller, const shape& s, std::size_t axis) {
+  require<shape_error>(axis < s.rank(), caller, ": got axis ", axis, " for a tensor of shape ", s,
                        "; axes are counted from 0");
 }
 
@@ -35,14 +35,14 @@ using axis_list = shape;
 
 /// Creates a tensor with `value` at every element.
 struct full {
-  shape to;
+  shape target_shape;
   double value = 0;
 
   static constexpr std::string_view name = "full";
   static constexpr std::size_t operands = 0;
   static constexpr std::size_t results = 1;
 
-  [[nodiscard]] tensor_spec result() const { return real_of(to); }
+  [[nodiscard]] tensor_spec result() const { return real_of(target_shape); }
   [[nodiscard]] static double flops() { return 0; }
   [[nodiscard]] static batch_axes<0, 1> axes() { return {{}, {batch_axis::shared}}; }
   friend bool operator==(const full&, const full&) = default;
@@ -50,32 +50,36 @@ struct full {
 
 /// Returns the same elements in another shape of equal size.
 struct reshape {
-  shape to;
+  shape target_shape;
 
   static constexpr std::string_view name = "reshape";
   static constexpr std::size_t operands = 1;
   static constexpr std::size_t results = 1;
 
   [[nodiscard]] tensor_spec result(const tensor_spec& x) const {
-    require<shape_error>(x.shape.size() == to.size(), "reshape: the shape ", x.shape, " has ",
-                         x.shape.size(), " elements, but ", to, " has ", to.size());
-    return {to, x.type};
+    require<shape_error>(x.shape.size() == target_shape.size(), "reshape: the shape ", x.shape,
+                         " has ", x.shape.size(), " elements, but ", target_shape, " has ",
+                         target_shape.size());
+    return {target_shape, x.type};
   }
   [[nodiscard]] static bool relabels(const tensor_spec&) { return true; }
   [[nodiscard]] static double flops(const tensor_spec&) { return 0; }
   [[nodiscard]] batch_axes<1, 1> axes(const tensor_spec& x) const {
-    const bool keeps_samples = x.shape.rank() > 0 && to.rank() > 0 && x.shape[0] == to[0];
+    const bool keeps_samples =
+        x.shape.rank() > 0 && target_shape.rank() > 0 && x.shape[0] == target_shape[0];
     return keeps_samples ? detail::by_rows<reshape>() : batch_axes<1, 1>::whole();
   }
   /// Returns the same kernel for `rows` samples.
-  [[nodiscard]] reshape for_rows(std::size_t rows) const { return {batch_of(rows, sample_of(to))}; }
+  [[nodiscard]] reshape for_rows(std::size_t rows) const {
+    return {batch_of(rows, sample_of(target_shape))};
+  }
   friend bool operator==(const reshape&, const reshape&) = default;
 };
 
-/// Broadcasts x to the shape `to`, like numpy.broadcast_to: repeats x along axes that are missing
-/// or have extent 1.
+/// Broadcasts x to the shape `target_shape`, like numpy.broadcast_to: repeats x along axes that are
+/// missing or have extent 1.
 struct broadcast_to {
-  shape to;
+  shape target_shape;
 
   static constexpr std::string_view name = "broadcast_to";
   static constexpr std::size_t operands = 1;
@@ -83,26 +87,28 @@ struct broadcast_to {
 
   [[nodiscard]] tensor_spec result(const tensor_spec& x) const {
     require_elements("broadcast_to", x, element::real);
-    require_broadcastable_to(x.shape, to);
-    return real_of(to);
+    require_broadcastable_to(x.shape, target_shape);
+    return real_of(target_shape);
   }
-  [[nodiscard]] bool relabels(const tensor_spec& x) const { return x.shape.size() == to.size(); }
+  [[nodiscard]] bool relabels(const tensor_spec& x) const {
+    return x.shape.size() == target_shape.size();
+  }
   [[nodiscard]] static double flops(const tensor_spec&) { return 0; }
   [[nodiscard]] batch_axes<1, 1> axes(const tensor_spec& x) const {
-    return detail::has_rows_of(x.shape, to)
+    return detail::has_rows_of(x.shape, target_shape)
                ? detail::by_rows<broadcast_to>()
                : batch_axes<1, 1>{{batch_axis::shared}, {batch_axis::rows}};
   }
   [[nodiscard]] broadcast_to for_rows(std::size_t rows) const {
-    return {batch_of(rows, sample_of(to))};
+    return {batch_of(rows, sample_of(target_shape))};
   }
   friend bool operator==(const broadcast_to&, const broadcast_to&) = default;
 };
 
-/// Sums x over the axes along which `broadcast_to` would repeat a tensor of shape `to`. This is the
-/// gradient of `broadcast_to`.
+/// Sums x over the axes along which `broadcast_to` would repeat a tensor of shape `target_shape`.
+/// This is the gradient of `broadcast_to`.
 struct sum_to {
-  shape to;
+  shape target_shape;
 
   static constexpr std::string_view name = "sum_to";
   static constexpr std::size_t operands = 1;
@@ -110,19 +116,23 @@ struct sum_to {
 
   [[nodiscard]] tensor_spec result(const tensor_spec& x) const {
     require_elements("sum_to", x, element::real);
-    require_broadcastable_to(to, x.shape);
-    return real_of(to);
+    require_broadcastable_to(target_shape, x.shape);
+    return real_of(target_shape);
   }
-  [[nodiscard]] bool relabels(const tensor_spec& x) const { return x.shape.size() == to.size(); }
+  [[nodiscard]] bool relabels(const tensor_spec& x) const {
+    return x.shape.size() == target_shape.size();
+  }
   [[nodiscard]] static double flops(const tensor_spec& x) { return detail::count(x.shape); }
   [[nodiscard]] batch_axes<1, 1> axes(const tensor_spec& x) const {
     if (x.shape.rank() == 0) {
       return batch_axes<1, 1>::whole();
     }
     return {{batch_axis::rows},
-            {detail::has_rows_of(to, x.shape) ? batch_axis::rows : batch_axis::summed}};
+            {detail::has_rows_of(target_shape, x.shape) ? batch_axis::rows : batch_axis::summed}};
   }
-  [[nodiscard]] sum_to for_rows(std::size_t rows) const { return {batch_of(rows, sample_of(to))}; }
+  [[nodiscard]] sum_to for_rows(std::size_t rows) const {
+    return {batch_of(rows, sample_of(target_shape))};
+  }
   friend bool operator==(const sum_to&, const sum_to&) = default;
 };
 
@@ -252,10 +262,10 @@ struct permute_axes {
 
   [[nodiscard]] tensor_spec result(const tensor_spec& x) const {
     tensor_spec y{order, x.type};
-    std::array<bool, shape::max_rank> seen{};
+    std::array<bool, shape::max_rank> visited{};
     bool each_once = order.rank() == x.shape.rank();
     for (std::size_t i = 0; each_once && i < order.rank(); ++i) {
-      each_once = order[i] < x.shape.rank() && !std::exchange(seen[order[i]], true);
+      each_once = order[i] < x.shape.rank() && !std::exchange(visited[order[i]], true);
       y.shape[i] = each_once ? x.shape[order[i]] : 0;
     }
     require<shape_error>(each_once, "permute_axes: expected each axis of ", x.shape,
@@ -264,11 +274,11 @@ struct permute_axes {
   }
   /// Returns the inverse permutation.
   [[nodiscard]] permute_axes inverse() const {
-    permute_axes back{order};
+    permute_axes inverted{order};
     for (std::size_t i = 0; i < order.rank(); ++i) {
-      back.order[order[i]] = i;
+      inverted.order[order[i]] = i;
     }
-    return back;
+    return inverted;
   }
   /// Returns whether the permutation leaves the elements in the same order: it may only move axes
   /// of extent 1.

@@ -108,13 +108,13 @@ struct softmax_cross_entropy_gradient {
                          const softmax_cross_entropy_gradient&) = default;
 };
 
-/// Returns a row of K numbers for each class: `on` in the column of the class, `off` in the other
-/// columns. Classes (...) give rows (..., K). A class that is not in 0 ... K - 1 gives a row of
-/// `off`.
+/// Returns a row of K numbers for each class: `on_value` in the column of the class, `off_value` in
+/// the other columns. Classes (...) give rows (..., K). A class that is not in 0 ... K - 1 gives a
+/// row of `off_value`.
 struct one_hot {
   std::size_t count = 0;  ///< number of classes, K
-  double on = 1;
-  double off = 0;
+  double on_value = 1;
+  double off_value = 0;
 
   static constexpr std::string_view name = "one_hot";
   static constexpr std::size_t operands = 1;

@@ -175,7 +175,7 @@ void add_gradients(const conv2d_input_gradient& k, Call& call) {
     call.add(1, call.run(conv2d_kernel_gradient{k.window, k.groups}, dy, call.operand(0)));
   }
   if (call.wants(0)) {
-    call.add(0, call.run(conv2d{k.window, k.groups}, dy, call.operand(1), call.none()));
+    call.add(0, call.run(conv2d{k.window, k.groups}, dy, call.operand(1), call.omitted_operand()));
   }
 }
 

@@ -51,15 +51,15 @@ struct conv2d_chain {
                                                           const Weights&... weights) const {
     require<value_error>(count > 0 && count <= max_chain, "conv2d_chain: expected 1 to ", max_chain,
                          " convolutions, got ", count);
-    const std::array<tensor_spec, 2 * max_chain> all = unpacked({weights...});
+    const std::array<tensor_spec, 2 * max_chain> specs = unpacked({weights...});
     std::array<window_sizes, max_chain> result{};
-    tensor_spec in = x;
+    tensor_spec input = x;
     for (std::size_t i = 0; i < count; ++i) {
-      const tensor_spec out = links[i].result(in, all[2 * i], all[2 * i + 1]);
-      result[i] = conv2d_rule(in.shape, all[2 * i].shape, links[i].window, links[i].groups);
+      const tensor_spec out = links[i].result(input, specs[2 * i], specs[2 * i + 1]);
+      result[i] = conv2d_rule(input.shape, specs[2 * i].shape, links[i].window, links[i].groups);
       require<value_error>(chains(links[i].map, result[i], i == 0), "conv2d_chain: convolution ", i,
                            " cannot be part of a chain; run it separately");
-      in = out;
+      input = out;
     }
     return result;
   }
@@ -69,12 +69,12 @@ struct conv2d_chain {
   }
   template <class... Weights>
   [[nodiscard]] double flops(const tensor_spec& x, const Weights&... weights) const {
-    const std::array<tensor_spec, 2 * max_chain> all = unpacked({weights...});
+    const std::array<tensor_spec, 2 * max_chain> specs = unpacked({weights...});
     double sum = 0;
-    tensor_spec in = x;
+    tensor_spec input = x;
     for (std::size_t i = 0; i < count; ++i) {
-      sum += links[i].flops(in, all[2 * i], all[2 * i + 1]);
-      in = links[i].result(in, all[2 * i], all[2 * i + 1]);
+      sum += links[i].flops(input, specs[2 * i], specs[2 * i + 1]);
+      input = links[i].result(input, specs[2 * i], specs[2 * i + 1]);
     }
     return sum;
   }
@@ -87,16 +87,16 @@ struct conv2d_chain {
  private:
   /// Returns the specs of the links' weights and biases before packing.
   [[nodiscard]] std::array<tensor_spec, 2 * max_chain> unpacked(
-      std::array<tensor_spec, 2 * max_chain> all) const {
+      std::array<tensor_spec, 2 * max_chain> specs) const {
     for (std::size_t i = 0; is_packed() && i < count; ++i) {
       const tensor_spec w = real_of(packed[i]);
       const tensor_spec expected = pack_panels::result(w, {});
-      require<shape_error>(all[2 * i] == expected && !all[2 * i + 1], "conv2d_chain: expected ",
+      require<shape_error>(specs[2 * i] == expected && !specs[2 * i + 1], "conv2d_chain: expected ",
                            expected.shape, " of packed weights for ", packed[i],
-                           " and no bias, got ", all[2 * i].shape);
-      all[2 * i] = w;
+                           " and no bias, got ", specs[2 * i].shape);
+      specs[2 * i] = w;
     }
-    return all;
+    return specs;
   }
 };
 

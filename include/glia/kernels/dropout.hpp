@@ -24,11 +24,11 @@ struct step_key {
             static_cast<std::int32_t>(static_cast<std::uint32_t>(seed >> 32)),
             static_cast<std::int32_t>(step), static_cast<std::int32_t>(first_sample)};
   }
-  [[nodiscard]] static constexpr step_key from_words(const std::int32_t* from) noexcept {
-    const std::uint64_t low = static_cast<std::uint32_t>(from[0]);
-    const std::uint64_t high = static_cast<std::uint32_t>(from[1]);
-    return {low | high << 32, static_cast<std::uint32_t>(from[2]),
-            static_cast<std::uint32_t>(from[3])};
+  [[nodiscard]] static constexpr step_key from_words(const std::int32_t* source) noexcept {
+    const std::uint64_t low = static_cast<std::uint32_t>(source[0]);
+    const std::uint64_t high = static_cast<std::uint32_t>(source[1]);
+    return {low | high << 32, static_cast<std::uint32_t>(source[2]),
+            static_cast<std::uint32_t>(source[3])};
   }
   /// Returns the key for one stream of random numbers in this step.
   [[nodiscard]] constexpr random_key stream(std::uint32_t number) const noexcept {

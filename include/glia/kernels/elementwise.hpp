@@ -302,9 +302,9 @@ void add_gradients(const binary& k, Call& call) {
         derivatives::add_sum(call, 0, dy);
       }
       if (call.wants(1)) {
-        const bool less = k.function == binary_function::subtract;
-        derivatives::add_sum(call, 1,
-                             less ? call.run(unary{{unary_function::affine, -1, 0}}, dy) : dy);
+        const bool is_subtraction = k.function == binary_function::subtract;
+        derivatives::add_sum(
+            call, 1, is_subtraction ? call.run(unary{{unary_function::affine, -1, 0}}, dy) : dy);
       }
       break;
     case binary_function::multiply:
@@ -321,9 +321,9 @@ void add_gradients(const binary& k, Call& call) {
         derivatives::add_sum(call, 0, share);
       }
       if (call.wants(1)) {
-        const auto less = call.run(binary{binary_function::multiply}, share, call.result(0));
+        const auto product = call.run(binary{binary_function::multiply}, share, call.result(0));
         call.add(1, call.run(sum_to{call.shape_of(1)},
-                             call.run(unary{{unary_function::affine, -1, 0}}, less)));
+                             call.run(unary{{unary_function::affine, -1, 0}}, product)));
       }
       break;
     }
@@ -341,12 +341,12 @@ void add_gradients(const binary& k, Call& call) {
 template <class Call>
 void add_gradients(const select&, Call& call) {
   const auto dy = call.dy();
-  const auto none = call.run(full{});
+  const auto zero = call.run(full{});
   if (call.wants(1)) {
-    derivatives::add_sum(call, 1, call.run(select{}, call.operand(0), dy, none));
+    derivatives::add_sum(call, 1, call.run(select{}, call.operand(0), dy, zero));
   }
   if (call.wants(2)) {
-    derivatives::add_sum(call, 2, call.run(select{}, call.operand(0), none, dy));
+    derivatives::add_sum(call, 2, call.run(select{}, call.operand(0), zero, dy));
   }
 }
 

@@ -13,7 +13,7 @@ struct host_context {
 };
 
 /// A function that runs the loops of a kernel, with existing result tensors.
-using host_function = void (*)(const host_context& on, const void* kernel,
+using host_function = void (*)(const host_context& context, const void* kernel,
                                const tensor* const* operands, const tensor* const* results);
 
 namespace detail {
@@ -38,9 +38,9 @@ template <kernel K>
 namespace cpu_loops {
 
 /// Runs a kernel on the `cpu` device, with numbers of type T. It is the host_function of the
-/// kernel, and defined in backends/cpu/all_families.hpp. `on.loops` is an all_families<T>.
+/// kernel, and defined in backends/cpu/all_families.hpp. `context.loops` is an all_families<T>.
 template <class T, kernel K>
-void run(const host_context& on, const void* kernel, const tensor* const* operands,
+void run(const host_context& context, const void* kernel, const tensor* const* operands,
          const tensor* const* results);
 
 /// Returns the host_function of a kernel, or null if the `cpu` device does not run it.

@@ -46,10 +46,10 @@ struct batch_axes {
   std::array<batch_axis, Results> results;
 
   [[nodiscard]] static constexpr batch_axes whole() {
-    batch_axes all{};
-    all.operands.fill(batch_axis::whole);
-    all.results.fill(batch_axis::whole);
-    return all;
+    batch_axes result{};
+    result.operands.fill(batch_axis::whole);
+    result.results.fill(batch_axis::whole);
+    return result;
   }
 };
 
@@ -111,7 +111,7 @@ struct saved_tensors {
 
 /// A kernel with a derivative. Its header defines, behind the kernel:
 ///
-/// - `saved_tensors saved_for_gradients(const K&)`: what the derivative reads.
+/// - `saved_tensors saved_for_gradients(const K&)`: the tensors that the derivative reads.
 /// - `void add_gradients(const K&, Call& call)`: adds the gradients of the operands, from the
 ///   gradient dy of the first result. `call.wants(i)` tells whether operand i needs one, and
 ///   `call.add(i, gradient)` adds it. `call.run(kernel, operands...)` runs a kernel. See
@@ -199,17 +199,20 @@ template <class T>
   return bytes_of(type, sizeof(T));
 }
 
-/// Throws `value_error` if a tensor is missing or has another element type. `what` names the
+/// Throws `value_error` if a tensor is missing or has another element type. `subject` names the
 /// operand.
-inline void require_elements(std::string_view what, const tensor_spec& got, element expected) {
+inline void require_elements(std::string_view subject, const tensor_spec& actual,
+                             element expected) {
   constexpr std::string_view names[] = {"no tensor", "numbers", "integers", "bytes"};
-  require<value_error>(got.type == expected, what, ": expected a tensor of ",
+  require<value_error>(actual.type == expected, subject, ": expected a tensor of ",
                        names[static_cast<std::size_t>(expected)], ", got ",
-                       got ? "a tensor of " : "", names[static_cast<std::size_t>(got.type)]);
+                       actual ? "a tensor of " : "", names[static_cast<std::size_t>(actual.type)]);
 }
 
-inline void require_same_shape(std::string_view what, const shape& expected, const shape& got) {
-  require<shape_error>(expected == got, what, ": expected shape ", expected, ", got ", got);
+inline void require_same_shape(std::string_view subject, const shape& expected,
+                               const shape& actual) {
+  require<shape_error>(expected == actual, subject, ": expected shape ", expected, ", got ",
+                       actual);
 }
 
 namespace detail {

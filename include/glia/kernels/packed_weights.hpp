@@ -11,9 +11,9 @@ namespace glia {
 
 /// Returns whether `pack_transformed` applies to a convolution with weights of shape `w` and its
 /// pooling. Winograd's transforms then need fewer multiplications.
-[[nodiscard]] inline bool transforms(const kernels::convolution_pooling& how, const shape& w) {
-  return how.groups == 1 && kernels::pack_transformed::applies(w) &&
-         kernels::pack_transformed::fits(how.window, how.pool);
+[[nodiscard]] inline bool transforms(const kernels::convolution_pooling& geometry, const shape& w) {
+  return geometry.groups == 1 && kernels::pack_transformed::applies(w) &&
+         kernels::pack_transformed::fits(geometry.window, geometry.pool);
 }
 
 }  // namespace glia
@@ -51,7 +51,7 @@ struct packed_dense {
 /// Computes `conv2d_max_pool2d` without positions, with an additional operand: the weights packed
 /// with the bias by `pack_panels`, or packed by `pack_transformed`. Optional for a backend.
 struct packed_conv2d_max_pool2d {
-  convolution_pooling how;
+  convolution_pooling geometry;
   unary_map map = identity_map;
 
   static constexpr std::string_view name = "packed_conv2d_max_pool2d";
@@ -60,8 +60,8 @@ struct packed_conv2d_max_pool2d {
 
   [[nodiscard]] tensor_spec result(const tensor_spec& x, const tensor_spec& w,
                                    const tensor_spec& bias, const tensor_spec& packed) const {
-    require<value_error>(how.groups == 1, "packed_conv2d_max_pool2d: expected one group, got ",
-                         how.groups);
+    require<value_error>(geometry.groups == 1, "packed_conv2d_max_pool2d: expected one group, got ",
+                         geometry.groups);
     require_same_shape("packed_conv2d_max_pool2d: packed weights",
                        is_transformed(packed.shape) ? pack_transformed::result(w).shape
                                                     : pack_panels::result(w, bias).shape,
@@ -76,7 +76,7 @@ struct packed_conv2d_max_pool2d {
                                              const tensor_spec&, const tensor_spec&) {
     return detail::by_rows<packed_conv2d_max_pool2d>(3);
   }
-  [[nodiscard]] conv2d_max_pool2d unpacked() const { return {how, map, false}; }
+  [[nodiscard]] conv2d_max_pool2d unpacked() const { return {geometry, map, false}; }
   [[nodiscard]] static bool is_transformed(const shape& packed) { return packed.rank() == 3; }
   friend bool operator==(const packed_conv2d_max_pool2d&,
                          const packed_conv2d_max_pool2d&) = default;

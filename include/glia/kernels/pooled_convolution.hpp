@@ -36,7 +36,7 @@ struct pack_transformed;
 /// the position of the maximum in its window, or a value chosen by the backend if the map has no
 /// gradient there. Optional for a backend; the pooling must satisfy `pools_fuse`.
 struct conv2d_max_pool2d {
-  convolution_pooling how;
+  convolution_pooling geometry;
   unary_map map = identity_map;
   bool keeps_positions = true;
 
@@ -46,32 +46,32 @@ struct conv2d_max_pool2d {
 
   [[nodiscard]] std::array<tensor_spec, 2> result(const tensor_spec& x, const tensor_spec& w,
                                                   const tensor_spec& bias) const {
-    require<value_error>(pools_fuse(map, how.pool),
+    require<value_error>(pools_fuse(map, geometry.pool),
                          "conv2d_max_pool2d: takes no activation, relu or relu6, and windows that "
                          "neither overlap nor hang over the border, got ",
                          name_of(map.function));
     const tensor_spec convolved = convolution().result(x, w, bias);
-    const shape y = pool_rule(convolved.shape, how.pool).output();
+    const shape y = pool_rule(convolved.shape, geometry.pool).output();
     return {real_of(y), keeps_positions ? tensor_spec{y, element::byte} : tensor_spec{}};
   }
   [[nodiscard]] double flops(const tensor_spec& x, const tensor_spec& w,
                              const tensor_spec& bias) const {
     return convolution().flops(x, w, bias) +
-           detail::pool_flops(pool_rule(convolution().result(x, w, bias).shape, how.pool));
+           detail::pool_flops(pool_rule(convolution().result(x, w, bias).shape, geometry.pool));
   }
   [[nodiscard]] static batch_axes<3, 2> axes(const tensor_spec&, const tensor_spec&,
                                              const tensor_spec&) {
     return detail::by_rows<conv2d_max_pool2d>(2);
   }
   /// Returns the convolution without the pooling.
-  [[nodiscard]] conv2d convolution() const { return {how.window, how.groups, map}; }
+  [[nodiscard]] conv2d convolution() const { return {geometry.window, geometry.groups, map}; }
   friend bool operator==(const conv2d_max_pool2d&, const conv2d_max_pool2d&) = default;
 };
 
 /// Computes the gradients of `conv2d_max_pool2d` with respect to the input, the weights and the
 /// bias. The input's gradient is optional.
 struct conv2d_max_pool2d_gradient {
-  convolution_pooling how;
+  convolution_pooling geometry;
   bool to_input = true;
 
   static constexpr std::string_view name = "conv2d_max_pool2d_gradient";
@@ -81,8 +81,8 @@ struct conv2d_max_pool2d_gradient {
   [[nodiscard]] std::array<tensor_spec, 3> result(const tensor_spec& dy, const tensor_spec& x,
                                                   const tensor_spec& w,
                                                   const tensor_spec& position) const {
-    const window_sizes s = conv2d_rule(x.shape, w.shape, how.window, how.groups);
-    const shape y = pool_rule(s.output(), how.pool).output();
+    const window_sizes s = conv2d_rule(x.shape, w.shape, geometry.window, geometry.groups);
+    const shape y = pool_rule(s.output(), geometry.pool).output();
     require_elements("conv2d_max_pool2d_gradient: position", position, element::byte);
     require_same_shape("conv2d_max_pool2d_gradient", y, dy.shape);
     require_same_shape("conv2d_max_pool2d_gradient", y, position.shape);
@@ -90,8 +90,8 @@ struct conv2d_max_pool2d_gradient {
   }
   [[nodiscard]] double flops(const tensor_spec& dy, const tensor_spec& x, const tensor_spec& w,
                              const tensor_spec&) const {
-    return (to_input ? 2 : 1) *
-               detail::product_flops(conv2d_rule(x.shape, w.shape, how.window, how.groups)) +
+    return (to_input ? 2 : 1) * detail::product_flops(conv2d_rule(x.shape, w.shape, geometry.window,
+                                                                  geometry.groups)) +
            2 * detail::count(dy.shape);
   }
   [[nodiscard]] static batch_axes<4, 3> axes(const tensor_spec&, const tensor_spec&,

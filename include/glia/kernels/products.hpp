@@ -33,15 +33,16 @@ namespace detail {
 
 /// Returns the sizes of a product of the matrices in the last two axes of a and b. Throws
 /// `shape_error` if the inner extents differ.
-[[nodiscard]] inline kernels::matmul_sizes last_axes_rule(std::string_view what, const shape& a,
-                                                          const shape& b, transpose which) {
+[[nodiscard]] inline kernels::matmul_sizes last_axes_rule(std::string_view caller, const shape& a,
+                                                          const shape& b,
+                                                          transpose transposed_factor) {
   const std::size_t row = a.rank() - 2;
   const std::size_t column = a.rank() - 1;
-  const bool ta = which == transpose::first;
-  const bool tb = which == transpose::second;
+  const bool ta = transposed_factor == transpose::first;
+  const bool tb = transposed_factor == transpose::second;
   const kernels::matmul_sizes sizes{a[ta ? column : row], b[tb ? row : column],
                                     a[ta ? row : column]};
-  require<shape_error>(sizes.k == b[tb ? column : row], what, ": the inner extents differ: ", a,
+  require<shape_error>(sizes.k == b[tb ? column : row], caller, ": the inner extents differ: ", a,
                        ta ? " transposed" : "", " times ", b, tb ? " transposed" : "");
   return sizes;
 }
@@ -50,28 +51,29 @@ namespace detail {
 
 namespace kernels {
 
-[[nodiscard]] inline matmul_sizes matmul_rule(const shape& a, const shape& b, transpose which) {
+[[nodiscard]] inline matmul_sizes matmul_rule(const shape& a, const shape& b,
+                                              transpose transposed_factor) {
   require<shape_error>(a.rank() == 2 && b.rank() == 2,
                        "matmul: expected two matrices (rank 2), got shapes ", a, " and ", b);
-  return detail::last_axes_rule("matmul", a, b, which);
+  return detail::last_axes_rule("matmul", a, b, transposed_factor);
 }
 
 /// Returns the sizes of each matrix product in a batch. Throws `shape_error` if the shapes do not
 /// fit.
 [[nodiscard]] inline matmul_sizes batched_matmul_rule(const shape& a, const shape& b,
-                                                      transpose which) {
+                                                      transpose transposed_factor) {
   const std::size_t rank = a.rank();
   require<shape_error>(
       rank > 2 && b.rank() == rank && std::equal(a.begin(), a.end() - 2, b.begin()),
       "batched_matmul: expected two batches of matrices (..., m, k) and (..., k, n), with the same "
       "extents in all axes but the last two, got shapes ",
       a, " and ", b, "; use broadcast_to to repeat one of them, or matmul for two matrices");
-  return detail::last_axes_rule("batched_matmul", a, b, which);
+  return detail::last_axes_rule("batched_matmul", a, b, transposed_factor);
 }
 
 /// Throws `shape_error` if a bias exists and does not have one number for each output.
-inline void require_bias(std::string_view what, const tensor_spec& bias, std::size_t outputs) {
-  require<shape_error>(!bias || bias == real_of({outputs}), what, ": expected a bias of shape ",
+inline void require_bias(std::string_view caller, const tensor_spec& bias, std::size_t outputs) {
+  require<shape_error>(!bias || bias == real_of({outputs}), caller, ": expected a bias of shape ",
                        shape{outputs}, ", got ", bias.shape);
 }
 
@@ -81,10 +83,10 @@ inline void require_bias(std::string_view what, const tensor_spec& bias, std::si
 
 namespace glia::kernels {
 
-/// Computes the matrix product of A (m, k) and B (k, n). `which` tells which factor is stored
-/// transposed, if any.
+/// Computes the matrix product of A (m, k) and B (k, n). `transposed_factor` tells which factor is
+/// stored transposed, if any.
 struct matmul {
-  transpose which = transpose::none;
+  transpose transposed_factor = transpose::none;
 
   static constexpr std::string_view name = "matmul";
   static constexpr std::size_t operands = 2;
@@ -93,14 +95,14 @@ struct matmul {
   [[nodiscard]] tensor_spec result(const tensor_spec& a, const tensor_spec& b) const {
     require_elements("matmul", a, element::real);
     require_elements("matmul", b, element::real);
-    const matmul_sizes s = matmul_rule(a.shape, b.shape, which);
+    const matmul_sizes s = matmul_rule(a.shape, b.shape, transposed_factor);
     return real_of({s.m, s.n});
   }
   [[nodiscard]] double flops(const tensor_spec& a, const tensor_spec& b) const {
-    return matmul_rule(a.shape, b.shape, which).flops();
+    return matmul_rule(a.shape, b.shape, transposed_factor).flops();
   }
   [[nodiscard]] batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec&) const {
-    if (which == transpose::first) {
+    if (transposed_factor == transpose::first) {
       return {{batch_axis::rows, batch_axis::rows}, {batch_axis::summed}};
     }
     return {{batch_axis::rows, batch_axis::shared}, {batch_axis::rows}};
@@ -110,7 +112,7 @@ struct matmul {
 
 /// Computes the matrix products of two batches of matrices, (..., m, k) and (..., k, n).
 struct batched_matmul {
-  transpose which = transpose::none;
+  transpose transposed_factor = transpose::none;
 
   static constexpr std::string_view name = "batched_matmul";
   static constexpr std::size_t operands = 2;
@@ -119,7 +121,7 @@ struct batched_matmul {
   [[nodiscard]] tensor_spec result(const tensor_spec& a, const tensor_spec& b) const {
     require_elements("batched_matmul", a, element::real);
     require_elements("batched_matmul", b, element::real);
-    const matmul_sizes s = batched_matmul_rule(a.shape, b.shape, which);
+    const matmul_sizes s = batched_matmul_rule(a.shape, b.shape, transposed_factor);
     shape c = a.shape;
     c[c.rank() - 2] = s.m;
     c[c.rank() - 1] = s.n;
@@ -127,7 +129,8 @@ struct batched_matmul {
   }
   [[nodiscard]] double flops(const tensor_spec& a, const tensor_spec& b) const {
     const shape leading(a.shape.begin(), a.shape.end() - 2);
-    return detail::count(leading) * batched_matmul_rule(a.shape, b.shape, which).flops();
+    return detail::count(leading) *
+           batched_matmul_rule(a.shape, b.shape, transposed_factor).flops();
   }
   [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec&) {
     return detail::by_rows<batched_matmul>();
@@ -168,8 +171,8 @@ struct dense {
 
 namespace derivatives {
 
-/// Adds the gradients of a product of A and B, one of which may be stored transposed: dA = dC B^T
-/// and dB = A^T dC if none is.
+/// Adds the gradients of a product of A and B, one of which may be stored transposed. If neither is
+/// transposed, dA = dC B^T and dB = A^T dC.
 template <class K, class Call>
 void add_gradients_of_product(const K& k, Call& call) {
   const auto dy = call.dy();
@@ -180,7 +183,7 @@ void add_gradients_of_product(const K& k, Call& call) {
   };
   const auto& a = call.operand(0);
   const auto& b = call.operand(1);
-  switch (k.which) {
+  switch (k.transposed_factor) {
     case transpose::none:
       add(0, transpose::second, dy, b);
       add(1, transpose::first, a, dy);

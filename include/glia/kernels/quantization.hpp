@@ -17,12 +17,12 @@ namespace glia {
 namespace kernels {
 
 /// A range of 8-bit integers, and the integer `zero` that represents the number 0. A number x is
-/// stored as min(max(round(x / scale) + zero, least), most); an integer i represents (i - zero) *
-/// scale.
+/// stored as min(max(round(x / scale) + zero, minimum), maximum); an integer i represents (i -
+/// zero) * scale.
 struct byte_range {
   std::int32_t zero = 0;
-  std::int32_t least = 0;
-  std::int32_t most = 255;
+  std::int32_t minimum = 0;
+  std::int32_t maximum = 255;
 
   friend bool operator==(const byte_range&, const byte_range&) = default;
 };
@@ -36,18 +36,18 @@ namespace kernels {
 
 /// Returns the range in unsigned bytes: 128 is added to signed bytes.
 [[nodiscard]] constexpr byte_range without_signs(const byte_range& r) {
-  const std::int32_t up = r.least < 0 ? 128 : 0;
-  return {r.zero + up, r.least + up, r.most + up};
+  const std::int32_t shift = r.minimum < 0 ? 128 : 0;
+  return {r.zero + shift, r.minimum + shift, r.maximum + shift};
 }
 
 /// Throws `value_error` if a range fits neither signed nor unsigned bytes, or does not contain its
 /// `zero`.
-inline void require_bytes(std::string_view what, const byte_range& r) {
-  const std::int32_t lowest = r.least < 0 ? -128 : 0;
-  require<value_error>(lowest <= r.least && r.least < r.most && r.most <= lowest + 255 &&
-                           r.least <= r.zero && r.zero <= r.most,
-                       what, ": expected a range of bytes that contains its zero, got ", r.least,
-                       " to ", r.most, " with the zero ", r.zero);
+inline void require_bytes(std::string_view caller, const byte_range& r) {
+  const std::int32_t lowest = r.minimum < 0 ? -128 : 0;
+  require<value_error>(lowest <= r.minimum && r.minimum < r.maximum && r.maximum <= lowest + 255 &&
+                           r.minimum <= r.zero && r.zero <= r.maximum,
+                       caller, ": expected a range of bytes that contains its zero, got ",
+                       r.minimum, " to ", r.maximum, " with the zero ", r.zero);
 }
 
 }  // namespace kernels
@@ -59,9 +59,10 @@ namespace glia::kernels {
 struct quantized_chain;
 struct pack_quantized;
 
-/// Rounds x to numbers that 8-bit integers can represent: (min(max(round(x / s) + zero, least),
-/// most) - zero) * s. A number halfway between two integers is rounded to the even one. There is
-/// one scale s above 0 for all of x, or one for each index of the last axis. A NaN stays a NaN.
+/// Rounds x to numbers that 8-bit integers can represent: (min(max(round(x / s) + zero,
+/// minimum), maximum) - zero) * s. A number halfway between two integers is rounded to the even
+/// one. There is one scale s above 0 for all of x, or one for each index of the last axis. A NaN
+/// stays a NaN.
 ///
 /// A backend can compute products and convolutions of the rounded numbers with integers: see
 /// `quantized_chain`.
@@ -77,8 +78,8 @@ struct fake_quantize {
     require_elements("fake_quantize", x, element::real);
     require_elements("fake_quantize: scales", scales, element::real);
     require_bytes("fake_quantize", range);
-    const bool each = x.shape.rank() > 0 && scales.shape == shape{x.shape.back()};
-    require<shape_error>(scales.shape == shape{1} || each,
+    const bool is_per_channel = x.shape.rank() > 0 && scales.shape == shape{x.shape.back()};
+    require<shape_error>(scales.shape == shape{1} || is_per_channel,
                          "fake_quantize: expected one scale (1) or one for each index of the last "
                          "axis of ",
                          x.shape, ", got ", scales.shape);
@@ -107,8 +108,8 @@ void add_gradients(const fake_quantize& k, Call& call) {
                     call.run(binary{binary_function::greater}, a, b));
   };
   const auto inside = call.run(binary{binary_function::multiply},
-                               not_greater(bound(k.range.least - 0.5), call.operand(0)),
-                               not_greater(call.operand(0), bound(k.range.most + 0.5)));
+                               not_greater(bound(k.range.minimum - 0.5), call.operand(0)),
+                               not_greater(call.operand(0), bound(k.range.maximum + 0.5)));
   call.add(0, call.run(binary{binary_function::multiply}, call.dy(), inside));
 }
 
@@ -228,10 +229,10 @@ struct pack_quantized {
   [[nodiscard]] static batch_axes<5, 1> axes(const tensor_spec&, const tensor_spec&,
                                              const tensor_spec&, const tensor_spec&,
                                              const tensor_spec&) {
-    batch_axes<5, 1> all;
-    all.operands.fill(batch_axis::shared);
-    all.results.fill(batch_axis::shared);
-    return all;
+    batch_axes<5, 1> relations;
+    relations.operands.fill(batch_axis::shared);
+    relations.results.fill(batch_axis::shared);
+    return relations;
   }
   friend bool operator==(const pack_quantized&, const pack_quantized&) = default;
 };
@@ -257,16 +258,17 @@ struct quantized_chain {
   [[nodiscard]] std::array<window_sizes, max_chain> sizes(const shape& x) const {
     require<value_error>(count > 0 && count <= max_chain, "quantized_chain: expected 1 to ",
                          max_chain, " convolutions, got ", count);
-    std::array<window_sizes, max_chain> all{};
-    shape in = x;
+    std::array<window_sizes, max_chain> result{};
+    shape input = x;
     for (std::size_t i = 0; i < count; ++i) {
-      all[i] = conv2d_rule(in, links[i].weights, links[i].product.window, links[i].product.groups);
-      require<value_error>(chains_quantized(links[i], all[i], i == 0),
+      result[i] =
+          conv2d_rule(input, links[i].weights, links[i].product.window, links[i].product.groups);
+      require<value_error>(chains_quantized(links[i], result[i], i == 0),
                            "quantized_chain: convolution ", i,
                            " cannot be part of a chain; run it separately");
-      in = shape_behind(i, all[i]);
+      input = shape_behind(i, result[i]);
     }
-    return all;
+    return result;
   }
   /// Returns the shape of the result of link i, after its pooling.
   [[nodiscard]] shape shape_behind(std::size_t i, const window_sizes& product) const {
@@ -281,9 +283,9 @@ struct quantized_chain {
     require<shape_error>(static_cast<bool>(pooled_scale) == (count > 0 && links[count - 1].pools()),
                          "quantized_chain: expected a scale of the pooled bytes if the last link "
                          "pools, and no scale otherwise");
-    const std::array<tensor_spec, max_chain> all{packed...};
+    const std::array<tensor_spec, max_chain> specs{packed...};
     for (std::size_t i = 0; i < count; ++i) {
-      require<shape_error>(all[i] == quantized_weights(links[i], i == 0).spec(),
+      require<shape_error>(specs[i] == quantized_weights(links[i], i == 0).spec(),
                            "quantized_chain: the packed weights ", i, " belong to another link");
     }
     return real_of(shape_behind(count - 1, sizes(x.shape)[count - 1]));

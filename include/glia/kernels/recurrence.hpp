@@ -49,7 +49,7 @@ struct recurrence {
 
   static constexpr std::string_view name = "recurrence";
   static constexpr std::size_t operands = 5;  // x, w, bias, scale, counts
-  static constexpr std::size_t results = 2;   // states (N, T, U), kept (N, T, K U)
+  static constexpr std::size_t results = 2;   // states (N, T, U), saved (N, T, K U)
 
   [[nodiscard]] std::array<tensor_spec, 2> result(const tensor_spec& x, const tensor_spec& w,
                                                   const tensor_spec& bias, const tensor_spec& scale,
@@ -62,16 +62,17 @@ struct recurrence {
             w.shape == (packed ? pack_panels::result(real_of(weights), {}).shape : weights),
         "recurrence: expected steps (N, T, ", products_of(cell), " U) and weights (U, ",
         products_of(cell), " U), got ", x.shape, " and ", w.shape);
-    const auto require_shape = [](std::string_view what, const tensor_spec& got, const shape& s) {
-      require<shape_error>(!got || got == real_of(s), "recurrence: ", what, ": expected shape ", s,
-                           ", got ", got.shape);
+    const auto require_shape = [](std::string_view subject, const tensor_spec& actual,
+                                  const shape& s) {
+      require<shape_error>(!actual || actual == real_of(s), "recurrence: ", subject,
+                           ": expected shape ", s, ", got ", actual.shape);
     };
     require_shape("bias", bias, {weights[1]});
     require_shape("scale", scale, {x.shape[0], units});
     require_shape("counts", counts, {x.shape[0], x.shape[1]});
-    const std::size_t kept = keeps ? kept_of(cell) : 0;
+    const std::size_t saved = keeps ? kept_of(cell) : 0;
     return {real_of({x.shape[0], x.shape[1], units}),
-            kept > 0 ? real_of({x.shape[0], x.shape[1], kept * units}) : tensor_spec{}};
+            saved > 0 ? real_of({x.shape[0], x.shape[1], saved * units}) : tensor_spec{}};
   }
   [[nodiscard]] double flops(const tensor_spec& x, const tensor_spec&, const tensor_spec&,
                              const tensor_spec&, const tensor_spec&) const {
@@ -97,19 +98,19 @@ struct recurrence_gradient {
   bool backwards = false;
 
   static constexpr std::string_view name = "recurrence_gradient";
-  static constexpr std::size_t operands = 6;  // dstates, states, kept, w, scale, counts
+  static constexpr std::size_t operands = 6;  // dstates, states, saved, w, scale, counts
   static constexpr std::size_t results = 2;   // dx (N, T, G U), dproducts (N, T, G U)
 
   [[nodiscard]] std::array<tensor_spec, 2> result(const tensor_spec& dstates,
                                                   const tensor_spec& states,
-                                                  const tensor_spec& kept, const tensor_spec& w,
+                                                  const tensor_spec& saved, const tensor_spec& w,
                                                   const tensor_spec& scale,
                                                   const tensor_spec& counts) const {
     require_same_shape("recurrence_gradient", states.shape, dstates.shape);
     const tensor_spec dx = real_of({states.shape[0], states.shape[1], w.shape[1]});
     const auto forward = recurrence{cell, backwards}.result(dx, w, {}, scale, counts);
     require_same_shape("recurrence_gradient: states", forward[0].shape, states.shape);
-    require_same_shape("recurrence_gradient: kept", forward[1].shape, kept.shape);
+    require_same_shape("recurrence_gradient: kept", forward[1].shape, saved.shape);
     return {dx, cell == recurrent_cell::gru ? dx : tensor_spec{}};
   }
   [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec& states,
@@ -120,12 +121,12 @@ struct recurrence_gradient {
            static_cast<double>(w.shape[1]) * (2 * static_cast<double>(w.shape[0]) + for_each);
   }
   [[nodiscard]] static batch_axes<6, 2> axes(const tensor_spec&, const tensor_spec&,
-                                             const tensor_spec& kept, const tensor_spec&,
+                                             const tensor_spec& saved, const tensor_spec&,
                                              const tensor_spec& scale, const tensor_spec& counts) {
     constexpr auto rows = batch_axis::rows;
     constexpr auto shared = batch_axis::shared;
     return {
-        {rows, rows, kept ? rows : shared, shared, scale ? rows : shared, counts ? rows : shared},
+        {rows, rows, saved ? rows : shared, shared, scale ? rows : shared, counts ? rows : shared},
         {rows, rows}};
   }
   friend bool operator==(const recurrence_gradient&, const recurrence_gradient&) = default;
@@ -149,13 +150,13 @@ template <class Call>
     return call.run(full{{samples, units}, 0});
   }
   const std::size_t first = backwards ? 1 : 0;
-  auto before = call.run(pad{.axis = 1, .before = 1 - first, .after = first},
-                         call.run(slice{.axis = 1, .begin = first, .extent = steps - 1}, states));
+  auto previous = call.run(pad{.axis = 1, .before = 1 - first, .after = first},
+                           call.run(slice{.axis = 1, .begin = first, .extent = steps - 1}, states));
   if (scale) {
-    before = call.run(binary{binary_function::multiply}, std::move(before),
-                      call.run(reshape{{samples, 1, units}}, scale));
+    previous = call.run(binary{binary_function::multiply}, std::move(previous),
+                        call.run(reshape{{samples, 1, units}}, scale));
   }
-  return call.run(reshape{{samples * steps, units}}, std::move(before));
+  return call.run(reshape{{samples * steps, units}}, std::move(previous));
 }
 
 }  // namespace derivatives

@@ -50,7 +50,7 @@ class tensor {
 
   /// Makes a tensor in host memory of another owner. It is valid as long as this memory exists; see
   /// memory_block::of_others.
-  [[nodiscard]] static tensor over(void* memory, const tensor_spec& spec, std::size_t real_bytes) {
+  [[nodiscard]] static tensor wrap(void* memory, const tensor_spec& spec, std::size_t real_bytes) {
     return {memory_block::of_others(memory), spec, real_bytes};
   }
 

@@ -51,9 +51,8 @@ struct sgd {
 };
 
 /// One step of Adam: g' = g + coupled_decay p; m += (1 - beta1)(g' - m); v += (1 - beta2)(g'^2 -
-/// v); p = kept p
-/// - rate m / (sqrt(v) + epsilon). `numbers` contains the rate and epsilon, both with the bias
-///   corrections, and `kept`, which is 1 minus the decoupled weight decay.
+/// v); p = decay_factor p - rate m / (sqrt(v) + epsilon). `numbers` contains the rate and epsilon,
+/// both with the bias corrections, and `decay_factor`, which is 1 minus the decoupled weight decay.
 struct adam {
   double beta1 = 0;
   double beta2 = 0;

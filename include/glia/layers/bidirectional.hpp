@@ -17,9 +17,9 @@ namespace glia {
 template <class Layer, branch_join Join = join::concat>
 [[nodiscard]] auto bidirectional(Layer layer, Join join = {}) {
   layer.zero_output_for_mask = layer.return_sequences;
-  Layer back = layer;
-  back.go_backwards = !layer.go_backwards;
-  return parallel{std::move(join), std::move(layer), std::move(back)};
+  Layer backward_layer = layer;
+  backward_layer.go_backwards = !layer.go_backwards;
+  return parallel{std::move(join), std::move(layer), std::move(backward_layer)};
 }
 
 }  // namespace glia

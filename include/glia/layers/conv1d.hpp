@@ -51,23 +51,23 @@ struct conv1d {
   static constexpr std::string_view type_name = "conv1d";
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
-    const shape in = x.shape();
-    const window2d window =
-        detail::window_on_row(s, in, "kernel_size", kernel_size, strides, dilation_rate, padding);
+    const shape extents = x.shape();
+    const window2d window = detail::window_on_row(s, extents, "kernel_size", kernel_size, strides,
+                                                  dilation_rate, padding);
     s.expect_value(filters > 0, "expected at least 1 filter");
     s.expect_value(filters > 1 || !activation.over_last_axis, "a ", activation.name,
                    " over 1 filter is always 1; use sigmoid, or at least 2 filters");
-    s.expect_value(groups > 0 && in[2] % groups == 0 && filters % groups == 0, "groups (", groups,
-                   ") must divide the input's channels (", in[2], ") and the filters (", filters,
-                   ")");
-    const std::size_t channels = in[2] / groups;
+    s.expect_value(groups > 0 && extents[2] % groups == 0 && filters % groups == 0, "groups (",
+                   groups, ") must divide the input's channels (", extents[2],
+                   ") and the filters (", filters, ")");
+    const std::size_t channels = extents[2] / groups;
     const variable weights =
         s.parameter("kernel", {kernel_size, channels, filters}, kernel_initializer);
     std::optional<variable> shift;
     if (use_bias) {
       shift = s.parameter("bias", {filters}, bias_initializer);
     }
-    const variable y = ops::conv2d(ops::reshape(std::move(x), detail::as_row(in)),
+    const variable y = ops::conv2d(ops::reshape(std::move(x), detail::as_row(extents)),
                                    ops::reshape(weights, {1, kernel_size, channels, filters}),
                                    shift, window, groups);
     return activation(ops::reshape(y, detail::without_row(y.shape())));

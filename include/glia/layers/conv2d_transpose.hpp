@@ -61,9 +61,10 @@ struct conv2d_transpose {
   static constexpr std::string_view type_name = "conv2d_transpose";
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
-    const shape in = x.shape();
-    s.expect(in.rank() == 4 && in[1] > 0 && in[2] > 0, "expected images (N, H, W, C), got ",
-             batch_text(in), "; add reshape{{H, W, C}} before it");
+    const shape extents = x.shape();
+    s.expect(extents.rank() == 4 && extents[1] > 0 && extents[2] > 0,
+             "expected images (N, H, W, C), got ", batch_text(extents),
+             "; add reshape{{H, W, C}} before it");
     s.expect_value(filters > 0 && kernel_size.height > 0 && kernel_size.width > 0 &&
                        strides.height > 0 && strides.width > 0 && dilation_rate.height > 0 &&
                        dilation_rate.width > 0,
@@ -78,15 +79,15 @@ struct conv2d_transpose {
                        (output_padding == 0 || padding.kind != padding2d::mode::same),
                    "expected an output_padding smaller than strides, and 0 with padding same, "
                    "which determines the size of the output");
-    const shape out{extent(s, in[1], kernel_size.height, strides.height, dilation_rate.height,
+    const shape out{extent(s, extents[1], kernel_size.height, strides.height, dilation_rate.height,
                            padding.top, padding.bottom, output_padding.height),
-                    extent(s, in[2], kernel_size.width, strides.width, dilation_rate.width,
+                    extent(s, extents[2], kernel_size.width, strides.width, dilation_rate.width,
                            padding.left, padding.right, output_padding.width),
                     filters};
-    const window2d window =
-        detail::resolve_window(batch_of(in[0], out), kernel_size, strides, dilation_rate, padding);
+    const window2d window = detail::resolve_window(batch_of(extents[0], out), kernel_size, strides,
+                                                   dilation_rate, padding);
     const variable weights = s.parameter(
-        "kernel", {kernel_size.height, kernel_size.width, filters, in[3]}, kernel_initializer);
+        "kernel", {kernel_size.height, kernel_size.width, filters, extents[3]}, kernel_initializer);
     variable y = ops::conv2d_transpose(x, weights, window, out);
     if (use_bias) {
       y = y + s.parameter("bias", {filters}, bias_initializer);
@@ -108,20 +109,20 @@ struct conv2d_transpose {
 
  private:
   /// Returns the number of rows or columns of the output.
-  [[nodiscard]] std::size_t extent(const scope& s, std::size_t in, std::size_t size,
-                                   std::size_t step, std::size_t spread, std::size_t before,
-                                   std::size_t after, std::size_t more) const {
+  [[nodiscard]] std::size_t extent(const scope& s, std::size_t input, std::size_t size,
+                                   std::size_t step, std::size_t spread, std::size_t leading,
+                                   std::size_t trailing, std::size_t extra) const {
     const std::size_t reach = (size - 1) * spread + 1;
     switch (padding.kind) {
       case padding2d::mode::same:
-        return in * step;
+        return input * step;
       case padding2d::mode::valid:
-        return (in - 1) * step + std::max(reach + more, step);
+        return (input - 1) * step + std::max(reach + extra, step);
       default:
-        s.expect((in - 1) * step + reach + more > before + after, "padding of ", before, " and ",
-                 after, " leaves none of the output's ", (in - 1) * step + reach,
+        s.expect((input - 1) * step + reach + extra > leading + trailing, "padding of ", leading,
+                 " and ", trailing, " leaves none of the output's ", (input - 1) * step + reach,
                  " rows or columns; use less padding");
-        return (in - 1) * step + reach + more - before - after;
+        return (input - 1) * step + reach + extra - leading - trailing;
     }
   }
 };

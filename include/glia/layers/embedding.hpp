@@ -32,8 +32,8 @@ struct embedding {
   static constexpr std::string_view type_name = "embedding";
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
-    constexpr std::size_t most = std::size_t{1} << 24;
-    s.expect_value(input_dim > 0 && input_dim <= most && output_dim > 0,
+    constexpr std::size_t largest_dim = std::size_t{1} << 24;
+    s.expect_value(input_dim > 0 && input_dim <= largest_dim && output_dim > 0,
                    "expected an input_dim of 1 to 2^24 and an output_dim of at least 1");
     s.expect(!mask_zero || x.shape().rank() == 2,
              "mask_zero expects sequences of integers (N, T), got ", batch_text(x.shape()));

@@ -16,9 +16,9 @@ namespace glia::detail {
 class feature_mask {
  public:
   /// Draws the mask for `samples` samples with `features` features each.
-  feature_mask(scope& s, tape& on, double rate, std::size_t samples, std::size_t features) {
+  feature_mask(scope& s, tape& owner, double rate, std::size_t samples, std::size_t features) {
     if (s.is_training() && rate > 0) {
-      const auto ones = on.constant(s.device().run(kernels::full{{samples, features}, 1}));
+      const auto ones = owner.constant(s.device().run(kernels::full{{samples, features}, 1}));
       mask_ = ops::dropout(ones, rate, s.next_random());
     }
   }

@@ -35,37 +35,40 @@ struct group_norm {
   static constexpr std::string_view type_name = "group_norm";
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
-    const shape in = x.shape();
-    s.expect(in.rank() >= 2, "expected an input (N, ..., C), got ", batch_text(in));
+    const shape extents = x.shape();
+    s.expect(extents.rank() >= 2, "expected an input (N, ..., C), got ", batch_text(extents));
     s.expect_value(epsilon > 0 && std::isfinite(epsilon), "expected a finite positive epsilon");
-    const std::size_t channels = in.back();
+    const std::size_t channels = extents.back();
     s.expect_value(groups > 0 && channels > 0 && channels % groups == 0, "groups (", groups,
                    ") must divide the input's channels (", channels, ")");
     const variable gamma = s.parameter("gamma", {channels}, gamma_initializer);
     const variable beta = s.parameter("beta", {channels}, beta_initializer);
     // The kernel normalizes columns. A group of one channel is a column already; larger groups are
     // permuted into columns.
-    const std::size_t positions = sample_of(in).size() / channels;
-    const std::size_t each = channels / groups;
-    if (each == 1) {
-      const variable apart = ops::reshape(std::move(x), {in[0], positions, channels});
+    const std::size_t positions = sample_of(extents).size() / channels;
+    const std::size_t group_size = channels / groups;
+    if (group_size == 1) {
+      const variable apart = ops::reshape(std::move(x), {extents[0], positions, channels});
       return ops::reshape(
-          ops::normalize(normalization::group, apart, gamma, beta, epsilon, groups).output, in);
+          ops::normalize(normalization::group, apart, gamma, beta, epsilon, groups).output,
+          extents);
     }
     const auto number = [&](double value) {
       return s.device().run(kernels::full{{groups}, value});
     };
     const variable ones = x.owner().constant(number(1));
     const variable zeros = x.owner().constant(number(0));
-    const variable turned =
-        ops::permute(ops::reshape(std::move(x), {in[0], positions, groups, each}), {0, 1, 3, 2});
-    const variable normal = ops::normalize(normalization::group,
-                                           ops::reshape(turned, {in[0], positions * each, groups}),
-                                           ones, zeros, epsilon, groups)
-                                .output;
+    const variable turned = ops::permute(
+        ops::reshape(std::move(x), {extents[0], positions, groups, group_size}), {0, 1, 3, 2});
+    const variable normal =
+        ops::normalize(normalization::group,
+                       ops::reshape(turned, {extents[0], positions * group_size, groups}), ones,
+                       zeros, epsilon, groups)
+            .output;
     return ops::reshape(
-               ops::permute(ops::reshape(normal, {in[0], positions, each, groups}), {0, 1, 3, 2}),
-               in) *
+               ops::permute(ops::reshape(normal, {extents[0], positions, group_size, groups}),
+                            {0, 1, 3, 2}),
+               extents) *
                gamma +
            beta;
   }
@@ -90,13 +93,13 @@ struct rms_norm {
   static constexpr std::string_view type_name = "rms_norm";
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
-    const shape in = x.shape();
-    s.expect(in.rank() >= 2 && in.back() > 0, "expected an input (N, ..., C), got ",
-             batch_text(in));
+    const shape extents = x.shape();
+    s.expect(extents.rank() >= 2 && extents.back() > 0, "expected an input (N, ..., C), got ",
+             batch_text(extents));
     s.expect_value(epsilon > 0 && std::isfinite(epsilon), "expected a finite positive epsilon");
-    const variable scale = s.parameter("scale", {in.back()}, scale_initializer);
-    const variable none = x.owner().constant(s.device().run(kernels::full{{in.back()}, 0}));
-    return ops::normalize(normalization::rms, x, scale, none, epsilon).output;
+    const variable scale = s.parameter("scale", {extents.back()}, scale_initializer);
+    const variable zeros = x.owner().constant(s.device().run(kernels::full{{extents.back()}, 0}));
+    return ops::normalize(normalization::rms, x, scale, zeros, epsilon).output;
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const rms_norm&, const rms_norm&) = default;

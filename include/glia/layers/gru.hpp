@@ -69,10 +69,10 @@ struct gru {
   static constexpr std::string_view type_name = "gru";
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
-    const shape in = x.shape();
-    detail::expect_sequences(s, in, units, dropout, recurrent_dropout);
-    tape& on = x.owner();
-    const variable kernel = s.parameter("kernel", {in[2], 3 * units}, kernel_initializer);
+    const shape extents = x.shape();
+    detail::expect_sequences(s, extents, units, dropout, recurrent_dropout);
+    tape& owner = x.owner();
+    const variable kernel = s.parameter("kernel", {extents[2], 3 * units}, kernel_initializer);
     const variable recurrent =
         s.parameter("recurrent_kernel", {units, 3 * units}, recurrent_initializer);
     std::optional<variable> of_inputs;
@@ -84,19 +84,19 @@ struct gru {
     } else if (use_bias) {
       of_inputs = s.parameter("bias", {3 * units}, bias_initializer);
     }
-    const detail::reading how{go_backwards, return_sequences, zero_output_for_mask};
-    const detail::feature_mask drop_inputs(s, on, dropout, in[0], in[2]);
-    const detail::feature_mask drop_states(s, on, recurrent_dropout, in[0], units);
+    const detail::reading options{go_backwards, return_sequences, zero_output_for_mask};
+    const detail::feature_mask drop_inputs(s, owner, dropout, extents[0], extents[2]);
+    const detail::feature_mask drop_states(s, owner, recurrent_dropout, extents[0], units);
     const variable projected = detail::project_steps(drop_inputs(std::move(x)), kernel, of_inputs);
     if (reset_after && activation == tanh && recurrent_activation == sigmoid &&
         detail::has_recurrence(s.device())) {
       return detail::run_at_once(recurrent_cell::gru, projected, s.step_mask(), recurrent,
-                                 of_states, drop_states.factors(), how);
+                                 of_states, drop_states.factors(), options);
     }
-    const variable start = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
+    const variable start = owner.constant(s.device().run(kernels::full{{extents[0], units}, 0}));
     const auto last = [](const variable& h) -> const variable& { return h; };
     const auto run = [&](const auto& next) {
-      return detail::run_steps(projected, s.step_mask(), start, next, last, how);
+      return detail::run_steps(projected, s.step_mask(), start, next, last, options);
     };
     if (reset_after) {
       return run([&](const variable& step, const variable& h) {
@@ -110,10 +110,11 @@ struct gru {
     const auto kernels_of_h = ops::split(recurrent, 1, {2 * units, units});
     return run([&](const variable& step, const variable& h) {
       const auto of_x = ops::split(step, 1, {2 * units, units});
-      const variable kept = drop_states(h);
+      const variable masked = drop_states(h);
       const auto gates = ops::split(
-          recurrent_activation(of_x[0] + ops::dense(kept, kernels_of_h[0])), 1, {units, units});
-      return blend(gates[0], h, activation(of_x[1] + ops::dense(gates[1] * kept, kernels_of_h[1])));
+          recurrent_activation(of_x[0] + ops::dense(masked, kernels_of_h[0])), 1, {units, units});
+      return blend(gates[0], h,
+                   activation(of_x[1] + ops::dense(gates[1] * masked, kernels_of_h[1])));
     });
   }
 

@@ -61,8 +61,8 @@ class initializer {
 /// For a kernel (..., I, O), the fan-in is I and the fan-out is O, each multiplied by the product
 /// of the leading extents (the size of the receptive field). For a vector, both are its length.
 struct fans {
-  double in;   ///< Fan-in.
-  double out;  ///< Fan-out.
+  double fan_in;   ///< Fan-in.
+  double fan_out;  ///< Fan-out.
 };
 /// Returns the fan-in and fan-out of a parameter of shape s.
 [[nodiscard]] fans fans_of(const shape& s);

@@ -91,27 +91,28 @@ GLIA_INLINE void fill_orthogonal(std::span<float> values, const shape& s, double
 
 GLIA_INLINE initializer glorot_uniform() {
   return detail::uniform_with("glorot_uniform",
-                              [](fans f) { return std::sqrt(6 / (f.in + f.out)); });
+                              [](fans f) { return std::sqrt(6 / (f.fan_in + f.fan_out)); });
 }
 
 GLIA_INLINE initializer glorot_normal() {
-  return detail::normal_with("glorot_normal", [](fans f) { return std::sqrt(2 / (f.in + f.out)); });
+  return detail::normal_with("glorot_normal",
+                             [](fans f) { return std::sqrt(2 / (f.fan_in + f.fan_out)); });
 }
 
 GLIA_INLINE initializer he_uniform() {
-  return detail::uniform_with("he_uniform", [](fans f) { return std::sqrt(6 / f.in); });
+  return detail::uniform_with("he_uniform", [](fans f) { return std::sqrt(6 / f.fan_in); });
 }
 
 GLIA_INLINE initializer he_normal() {
-  return detail::normal_with("he_normal", [](fans f) { return std::sqrt(2 / f.in); });
+  return detail::normal_with("he_normal", [](fans f) { return std::sqrt(2 / f.fan_in); });
 }
 
 GLIA_INLINE initializer lecun_uniform() {
-  return detail::uniform_with("lecun_uniform", [](fans f) { return std::sqrt(3 / f.in); });
+  return detail::uniform_with("lecun_uniform", [](fans f) { return std::sqrt(3 / f.fan_in); });
 }
 
 GLIA_INLINE initializer lecun_normal() {
-  return detail::normal_with("lecun_normal", [](fans f) { return std::sqrt(1 / f.in); });
+  return detail::normal_with("lecun_normal", [](fans f) { return std::sqrt(1 / f.fan_in); });
 }
 
 GLIA_INLINE initializer random_uniform(double bound) {

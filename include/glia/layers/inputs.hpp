@@ -111,10 +111,10 @@ class inputs {
  private:
   template <class Layer>
   [[nodiscard]] static variable run_one(scope& s, const input<Layer>& part, const variable& row) {
-    const shape in = batch_of(row.shape()[0], part.shape);
+    const shape extents = batch_of(row.shape()[0], part.shape);
     const scope::name_scope called(s, part.name);
-    s.add_input(part.name, in);
-    return s.run(part.layer, ops::reshape(row, in), part.name, scope::no_index);
+    s.add_input(part.name, extents);
+    return s.run(part.layer, ops::reshape(row, extents), part.name, scope::no_index);
   }
 
   Join join_{};

@@ -27,24 +27,24 @@ class any_layer {
 
   template <layer Layer>
   struct held final : face {
-    Layer one;
+    Layer held_layer;
 
-    explicit held(Layer l) : one(std::move(l)) {}
+    explicit held(Layer l) : held_layer(std::move(l)) {}
     [[nodiscard]] variable run(scope& s, variable x, std::string_view holder,
                                std::size_t index) const override {
-      return s.run(one, std::move(x), holder, index);
+      return s.run(held_layer, std::move(x), holder, index);
     }
-    [[nodiscard]] std::string description() const override { return one.description(); }
+    [[nodiscard]] std::string description() const override { return held_layer.description(); }
     [[nodiscard]] bool equals(const face& other) const override {
       const auto* alike = dynamic_cast<const held*>(&other);
-      return alike != nullptr && alike->one == one;
+      return alike != nullptr && alike->held_layer == held_layer;
     }
   };
 
  public:
   template <class Layer>
-  requires(!std::same_as<Layer, any_layer> && layer<Layer>) any_layer(Layer one)
-      : face_(std::make_shared<const held<Layer>>(std::move(one))) {}
+  requires(!std::same_as<Layer, any_layer> && layer<Layer>) any_layer(Layer layer)
+      : face_(std::make_shared<const held<Layer>>(std::move(layer))) {}
 
   /// Runs the layer. Error messages call it element `index` of the container `holder`.
   [[nodiscard]] variable run(scope& s, variable x, std::string_view holder,
@@ -86,8 +86,8 @@ class layer_stack {
 
   [[nodiscard]] std::string description() const {
     std::string result;
-    for (const any_layer& one : layers_) {
-      result += (result.empty() ? "" : ", ") + one.description();
+    for (const any_layer& layer : layers_) {
+      result += (result.empty() ? "" : ", ") + layer.description();
     }
     return "layer_stack(" + result + ")";
   }

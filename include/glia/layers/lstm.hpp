@@ -72,36 +72,36 @@ struct lstm {
   static constexpr std::string_view type_name = "lstm";
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
-    const shape in = x.shape();
-    detail::expect_sequences(s, in, units, dropout, recurrent_dropout);
-    tape& on = x.owner();
-    const variable kernel = s.parameter("kernel", {in[2], 4 * units}, kernel_initializer);
+    const shape extents = x.shape();
+    detail::expect_sequences(s, extents, units, dropout, recurrent_dropout);
+    tape& owner = x.owner();
+    const variable kernel = s.parameter("kernel", {extents[2], 4 * units}, kernel_initializer);
     const variable recurrent =
         s.parameter("recurrent_kernel", {units, 4 * units}, recurrent_initializer);
     std::optional<variable> shift;
     if (use_bias) {
       shift = s.parameter("bias", {4 * units}, initial_bias());
     }
-    const detail::reading how{go_backwards, return_sequences, zero_output_for_mask};
-    const detail::feature_mask drop_inputs(s, on, dropout, in[0], in[2]);
-    const detail::feature_mask drop_states(s, on, recurrent_dropout, in[0], units);
+    const detail::reading options{go_backwards, return_sequences, zero_output_for_mask};
+    const detail::feature_mask drop_inputs(s, owner, dropout, extents[0], extents[2]);
+    const detail::feature_mask drop_states(s, owner, recurrent_dropout, extents[0], units);
     const variable projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
     if (activation == tanh && recurrent_activation == sigmoid &&
         detail::has_recurrence(s.device())) {
       return detail::run_at_once(recurrent_cell::lstm, projected, s.step_mask(), recurrent, {},
-                                 drop_states.factors(), how);
+                                 drop_states.factors(), options);
     }
-    const variable zeros = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
-    const auto next = [&](const variable& step, const memory& before) {
-      const variable all = step + ops::dense(drop_states(before.h), recurrent);
-      const auto parts = ops::split(all, 1, {2 * units, units, units});
+    const variable zeros = owner.constant(s.device().run(kernels::full{{extents[0], units}, 0}));
+    const auto next = [&](const variable& step, const memory& previous) {
+      const variable sums = step + ops::dense(drop_states(previous.h), recurrent);
+      const auto parts = ops::split(sums, 1, {2 * units, units, units});
       const auto gates = ops::split(recurrent_activation(parts[0]), 1, {units, units});
-      const variable c = gates[1] * before.c + gates[0] * activation(parts[1]);
+      const variable c = gates[1] * previous.c + gates[0] * activation(parts[1]);
       const variable out = recurrent_activation(parts[2]);
       return memory{out * activation(c), c};
     };
     const auto hidden = [](const memory& m) -> const variable& { return m.h; };
-    return detail::run_steps(projected, s.step_mask(), memory{zeros, zeros}, next, hidden, how);
+    return detail::run_steps(projected, s.step_mask(), memory{zeros, zeros}, next, hidden, options);
   }
 
   [[nodiscard]] std::string description() const {
@@ -116,8 +116,10 @@ struct lstm {
     variable h;
     variable c;
 
-    friend memory state_after(const tensor& counts, const memory& now, const memory& before) {
-      return {ops::where(counts, now.h, before.h), ops::where(counts, now.c, before.c)};
+    friend memory state_after(const tensor& counts, const memory& new_state,
+                              const memory& old_state) {
+      return {ops::where(counts, new_state.h, old_state.h),
+              ops::where(counts, new_state.c, old_state.c)};
     }
   };
 
@@ -126,9 +128,9 @@ struct lstm {
       return bias_initializer;
     }
     return {text(bias_initializer, ", forget gate 1"),
-            [given = bias_initializer, count = units](std::span<float> values, const shape& s,
-                                                      random_stream& random) {
-              given(values, s, random);
+            [initial = bias_initializer, count = units](std::span<float> values, const shape& s,
+                                                        random_stream& random) {
+              initial(values, s, random);
               const auto forget = values.subspan(count, count);
               std::fill(forget.begin(), forget.end(), 1.0F);
             }};

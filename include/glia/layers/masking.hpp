@@ -39,21 +39,21 @@ struct masking {
   static constexpr std::string_view type_name = "masking";
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
-    const shape in = x.shape();
-    s.expect(in.rank() >= 3, "expected sequences (N, T, ...), got ", batch_text(in),
+    const shape extents = x.shape();
+    s.expect(extents.rank() >= 3, "expected sequences (N, T, ...), got ", batch_text(extents),
              "; add reshape{{T, C}} before it");
     const glia::device& device = s.device();
-    const auto number = [&](double of) { return device.run(kernels::full{{}, of}); };
+    const auto number = [&](double value) { return device.run(kernels::full{{}, value}); };
     const auto alike =
         device.run(kernels::binary{binary_function::equal}, x.value(), number(mask_value));
-    shape each = in;
-    for (std::size_t axis = 2; axis < in.rank(); ++axis) {
-      each[axis] = 1;
+    shape step_shape = extents;
+    for (std::size_t axis = 2; axis < extents.rank(); ++axis) {
+      step_shape[axis] = 1;
     }
-    const auto count = static_cast<double>(sample_of(sample_of(in)).size());
+    const auto count = static_cast<double>(sample_of(sample_of(extents)).size());
     const auto counts = device.run(kernels::binary{binary_function::greater}, number(count - 0.5),
-                                   device.run(kernels::sum_to{each}, alike));
-    s.set_step_mask(device.run(kernels::reshape{{in[0], in[1]}}, counts));
+                                   device.run(kernels::sum_to{step_shape}, alike));
+    s.set_step_mask(device.run(kernels::reshape{{extents[0], extents[1]}}, counts));
     return x * counts;
   }
   [[nodiscard]] std::string description() const { return text("masking(", mask_value, ')'); }

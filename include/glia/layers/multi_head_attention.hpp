@@ -73,31 +73,30 @@ struct multi_head_attention {
       scores = scores + x.owner().constant(not_later(s.device(), x.shape()[1]));
     }
     const auto& mask = s.step_mask();
-    tensor seen_steps;
+    tensor attended_pairs;
     if (mask) {
       const glia::device& device = s.device();
       const std::size_t samples = x.shape()[0];
       const std::size_t steps = x.shape()[1];
-      const auto keys_there = device.run(kernels::reshape{{samples, 1, 1, steps}}, mask);
-      const auto queries_there = device.run(kernels::reshape{{samples, 1, steps, 1}}, mask);
+      const auto key_mask = device.run(kernels::reshape{{samples, 1, 1, steps}}, mask);
+      const auto query_mask = device.run(kernels::reshape{{samples, 1, steps, 1}}, mask);
       // Finite, so that softmax is defined for queries without any key; their weights become 0
       // below.
       constexpr double nothing = std::numeric_limits<float>::lowest();
-      scores = ops::where(keys_there, scores,
-                          x.owner().constant(device.run(kernels::full{{}, nothing})));
-      seen_steps =
-          device.run(kernels::binary{binary_function::multiply}, queries_there, keys_there);
+      scores =
+          ops::where(key_mask, scores, x.owner().constant(device.run(kernels::full{{}, nothing})));
+      attended_pairs = device.run(kernels::binary{binary_function::multiply}, query_mask, key_mask);
     }
     variable weights = ops::softmax(std::move(scores));
     if (mask) {
-      weights = weights * seen_steps;
+      weights = weights * attended_pairs;
     }
     if (s.is_training() && dropout > 0) {
       weights = ops::dropout(std::move(weights), dropout, s.next_random());
     }
-    const variable seen = ops::permute(ops::batched_matmul(weights, values), {0, 2, 1, 3});
+    const variable attended = ops::permute(ops::batched_matmul(weights, values), {0, 2, 1, 3});
     const shape joined{x.shape()[0], x.shape()[1], num_heads * values_of_head};
-    return project(s, "output", ops::reshape(seen, joined), features);
+    return project(s, "output", ops::reshape(attended, joined), features);
   }
 
   [[nodiscard]] std::string description() const {
@@ -121,9 +120,10 @@ struct multi_head_attention {
   }
   /// Separates the heads: (N, T, H K) becomes (N, H, T, K).
   [[nodiscard]] variable by_head(variable x) const {
-    const shape in = x.shape();
-    return ops::permute(ops::reshape(std::move(x), {in[0], in[1], num_heads, in[2] / num_heads}),
-                        {0, 2, 1, 3});
+    const shape extents = x.shape();
+    return ops::permute(
+        ops::reshape(std::move(x), {extents[0], extents[1], num_heads, extents[2] / num_heads}),
+        {0, 2, 1, 3});
   }
   /// Returns the causal mask (T, T): 0 up to the diagonal, minus infinity for later steps.
   [[nodiscard]] static tensor not_later(const glia::device& device, std::size_t steps) {

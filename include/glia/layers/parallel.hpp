@@ -41,20 +41,20 @@ struct concat {
   [[nodiscard]] variable operator()(scope& s, std::vector<variable> branches) const {
     const shape& first = branches.front().shape();
     const auto rank = static_cast<int>(first.rank());
-    const int at = axis < 0 ? axis + rank : axis;
-    s.expect(at > 0 && at < rank, "cannot concatenate branches with outputs ", batch_text(first),
-             " along axis ", axis, "; expected an axis from 1 to ", rank - 1,
+    const int concat_axis = axis < 0 ? axis + rank : axis;
+    s.expect(concat_axis > 0 && concat_axis < rank, "cannot concatenate branches with outputs ",
+             batch_text(first), " along axis ", axis, "; expected an axis from 1 to ", rank - 1,
              ", or -1 for the last one");
-    const auto along = static_cast<std::size_t>(at);
+    const auto index = static_cast<std::size_t>(concat_axis);
     for (std::size_t i = 1; i < branches.size(); ++i) {
       const shape& other = branches[i].shape();
       shape expected = first;
-      expected[along] = other.rank() == first.rank() ? other[along] : 0;
+      expected[index] = other.rank() == first.rank() ? other[index] : 0;
       s.expect(other == expected, "expected branches that differ only along axis ", axis,
                ", since they are concatenated; branch [0] ends in ", batch_text(first),
                ", branch [", i, "] in ", batch_text(other));
     }
-    return ops::concat(branches, at);
+    return ops::concat(branches, concat_axis);
   }
   [[nodiscard]] std::string description() const {
     return axis == -1 ? "concat" : text("concat along ", axis);
@@ -129,11 +129,11 @@ namespace detail {
 /// output is padding if it is padding in any branch.
 class branch_outputs {
  public:
-  explicit branch_outputs(scope& s) : scope_(&s), given_(s.step_mask()) {}
+  explicit branch_outputs(scope& s) : scope_(&s), initial_mask_(s.step_mask()) {}
 
   template <class Run>
   void add(const Run& run) {
-    scope_->set_step_mask(given_);
+    scope_->set_step_mask(initial_mask_);
     outputs_.push_back(run());
     const auto& mask = scope_->step_mask();
     if (mask && joined_ && mask.shape() == joined_.shape()) {
@@ -152,7 +152,7 @@ class branch_outputs {
 
  private:
   scope* scope_;
-  tensor given_;
+  tensor initial_mask_;
   tensor joined_;
   std::vector<variable> outputs_;
 };

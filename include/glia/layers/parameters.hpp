@@ -33,9 +33,9 @@ using parameter_list = std::vector<parameter>;
 
 namespace detail {
 
-/// Adds an input for each parameter of a model to the graph that `to` records. Returns these inputs
-/// as parameters.
-[[nodiscard]] parameter_list as_inputs(const recorder& to, const parameter_list& parameters);
+/// Adds an input for each parameter of a model to the graph that `target` records. Returns these
+/// inputs as parameters.
+[[nodiscard]] parameter_list as_inputs(const recorder& target, const parameter_list& parameters);
 
 // Streams of random numbers: parameter i uses stream i, layers use the streams from layer_streams
 // on in training, shuffling uses the last stream.

@@ -18,10 +18,10 @@
 
 namespace glia::detail {
 
-GLIA_INLINE parameter_list as_inputs(const recorder& to, const parameter_list& parameters) {
+GLIA_INLINE parameter_list as_inputs(const recorder& target, const parameter_list& parameters) {
   parameter_list result;
   for (const parameter& p : parameters) {
-    result.push_back({p.spec, to.input(p.spec.name, real_of(p.spec.shape))});
+    result.push_back({p.spec, target.input(p.spec.name, real_of(p.spec.shape))});
   }
   return result;
 }
@@ -32,8 +32,8 @@ GLIA_INLINE parameter_list make_parameters(const std::vector<parameter_spec>& sp
   std::vector<float> values;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const shape& extents = specs[i].shape;
-    if (memory_block there = specs[i].initial.in_place()) {
-      result.push_back({specs[i], device.from_block(there, extents)});
+    if (memory_block block = specs[i].initial.in_place()) {
+      result.push_back({specs[i], device.from_block(block, extents)});
       continue;
     }
     const auto no_memory = [&] {

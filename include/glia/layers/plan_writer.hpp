@@ -23,7 +23,7 @@ class plan_writer {
  public:
   /// Starts the plan of a model with inputs of shape `input`. The graph `calls` records the model's
   /// kernels.
-  plan_writer(const graph& calls, const shape& input) : calls_(&calls), given_(input) {}
+  plan_writer(const graph& calls, const shape& input) : calls_(&calls), input_(input) {}
 
   /// Begins a layer. Kernels that are recorded until `finish_layer` belong to this layer or to the
   /// layers inside it.
@@ -35,7 +35,7 @@ class plan_writer {
   }
   /// Ends the innermost running layer.
   void finish_layer(const shape& output, bool sets_axes) {
-    as_given_ = as_given_ && !sets_axes && output == given_;
+    as_given_ = as_given_ && !sets_axes && output == input_;
     untouched_ = false;
     assign_nodes();
     plan_.layers[open_.back()].output = output;
@@ -58,25 +58,25 @@ class plan_writer {
 
   /// Returns whether x still has the axes of the model's samples: no earlier layer defined other
   /// axes or changed the shape.
-  [[nodiscard]] bool as_given(const shape& x) const { return as_given_ && x == given_; }
+  [[nodiscard]] bool as_given(const shape& x) const { return as_given_ && x == input_; }
 
   /// Notes that the samples must hold integers below `count`. Does nothing if an earlier layer has
   /// already processed the input. `wanted_by` is the path of the layer that needs the integers.
   void integers_below(const shape& x, std::size_t count, std::string wanted_by) {
-    if (untouched_ && x == given_) {
+    if (untouched_ && x == input_) {
       const std::size_t size = sample_of(x).size();
-      plan_.integers.push_back({given_at_, given_at_ + size, count, std::move(wanted_by)});
+      plan_.integers.push_back({input_offset_, input_offset_ + size, count, std::move(wanted_by)});
     }
   }
 
   /// Adds the next input to the row of inputs. `s` is its shape with the batch axis. The layers
   /// that run next receive this input. Returns false if another input has this name.
   [[nodiscard]] bool add_input(std::string_view name, const shape& s) {
-    given_ = s;
-    given_at_ = row_size(plan_.inputs);
+    input_ = s;
+    input_offset_ = row_size(plan_.inputs);
     as_given_ = true;
     untouched_ = true;
-    return add_part(plan_.inputs, {std::string(name), sample_of(s), given_at_});
+    return add_part(plan_.inputs, {std::string(name), sample_of(s), input_offset_});
   }
   /// Adds the next output to the row of outputs. `s` is its shape with the batch axis. Returns
   /// false if another output has this name.
@@ -139,8 +139,8 @@ class plan_writer {
   }
 
   const graph* calls_;
-  shape given_;
-  std::size_t given_at_ = 0;  // first element of the input in a sample
+  shape input_;
+  std::size_t input_offset_ = 0;  // first element of the input in a sample
   bool as_given_ = true;
   bool untouched_ = true;                   // no layer has run yet
   std::vector<std::size_t> open_;           // layers that are running

@@ -124,10 +124,10 @@ struct global_max_pool2d {
   static constexpr std::string_view type_name = "global_max_pool2d";
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
-    const shape in = x.shape();
-    s.expect(in.rank() == 4, "expected images (N, H, W, C), got ", batch_text(in));
-    const window2d whole{.height = in[1], .width = in[2]};
-    return ops::reshape(ops::max_pool2d(std::move(x), whole), {in[0], in[3]});
+    const shape extents = x.shape();
+    s.expect(extents.rank() == 4, "expected images (N, H, W, C), got ", batch_text(extents));
+    const window2d whole{.height = extents[1], .width = extents[2]};
+    return ops::reshape(ops::max_pool2d(std::move(x), whole), {extents[0], extents[3]});
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const global_max_pool2d&, const global_max_pool2d&) = default;

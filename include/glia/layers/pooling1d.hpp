@@ -65,8 +65,8 @@ struct max_pool1d {
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     const window2d w = detail::pool_window1d(s, x.shape(), pool_size, strides, padding);
-    return detail::pool_rows(std::move(x), w, [](variable row, const window2d& of) {
-      return ops::max_pool2d(std::move(row), of);
+    return detail::pool_rows(std::move(x), w, [](variable row, const window2d& window) {
+      return ops::max_pool2d(std::move(row), window);
     });
   }
   [[nodiscard]] std::string description() const {
@@ -95,8 +95,8 @@ struct avg_pool1d {
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     const window2d w = detail::pool_window1d(s, x.shape(), pool_size, strides, padding);
-    return detail::pool_rows(std::move(x), w, [](variable row, const window2d& of) {
-      return ops::avg_pool2d(std::move(row), of);
+    return detail::pool_rows(std::move(x), w, [](variable row, const window2d& window) {
+      return ops::avg_pool2d(std::move(row), window);
     });
   }
   [[nodiscard]] std::string description() const {
@@ -113,11 +113,12 @@ struct global_max_pool1d {
   static constexpr std::string_view type_name = "global_max_pool1d";
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
-    const shape in = x.shape();
-    s.expect(in.rank() == 3 && in[1] > 0, "expected sequences (N, T, C), got ", batch_text(in));
-    const window2d whole{.height = 1, .width = in[1]};
-    variable y = ops::max_pool2d(ops::reshape(std::move(x), detail::as_row(in)), whole);
-    return ops::reshape(std::move(y), {in[0], in[2]});
+    const shape extents = x.shape();
+    s.expect(extents.rank() == 3 && extents[1] > 0, "expected sequences (N, T, C), got ",
+             batch_text(extents));
+    const window2d whole{.height = 1, .width = extents[1]};
+    variable y = ops::max_pool2d(ops::reshape(std::move(x), detail::as_row(extents)), whole);
+    return ops::reshape(std::move(y), {extents[0], extents[2]});
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const global_max_pool1d&, const global_max_pool1d&) = default;
@@ -135,10 +136,10 @@ struct global_avg_pool1d {
     s.expect(x.shape().rank() == 3, "expected sequences (N, T, C), got ", batch_text(x.shape()));
     if (const auto& mask = s.step_mask()) {
       const glia::device& device = s.device();
-      const shape in = x.shape();
+      const shape extents = x.shape();
       const auto shares = device.run(kernels::binary{binary_function::divide}, mask,
                                      detail::count_of_ones(device, mask));
-      const auto of_steps = device.run(kernels::reshape{{in[0], in[1], 1}}, shares);
+      const auto of_steps = device.run(kernels::reshape{{extents[0], extents[1], 1}}, shares);
       return ops::sum(x * of_steps, {1});
     }
     return ops::mean(x, {1});

@@ -13,11 +13,11 @@
 
 namespace glia::detail {
 
-/// Returns the state after a step: `now` for samples with 1 in `counts` (N, 1), and `before` for
-/// samples with 0.
-[[nodiscard]] inline variable state_after(const tensor& counts, const variable& now,
-                                          const variable& before) {
-  return ops::where(counts, now, before);
+/// Returns the state after a step: `new_state` for samples with 1 in `counts` (N, 1), and
+/// `old_state` for samples with 0.
+[[nodiscard]] inline variable state_after(const tensor& counts, const variable& new_state,
+                                          const variable& old_state) {
+  return ops::where(counts, new_state, old_state);
 }
 
 /// The order in which steps are read, and the outputs that are returned.
@@ -27,14 +27,15 @@ struct reading {
   bool zero_output_for_mask = false;  // return 0 for steps that the mask excludes
 };
 
-/// Returns the outputs `all` (N, T, U), set to 0 at padding steps if `how.zero_output_for_mask` is
+/// Returns `outputs` (N, T, U), set to 0 at padding steps if `options.zero_output_for_mask` is
 /// true.
-[[nodiscard]] inline variable all_steps(variable all, const tensor& mask, const reading& how) {
-  if (!mask || !how.zero_output_for_mask) {
-    return all;
+[[nodiscard]] inline variable all_steps(variable outputs, const tensor& mask,
+                                        const reading& options) {
+  if (!mask || !options.zero_output_for_mask) {
+    return outputs;
   }
-  const shape of_steps{all.shape()[0], all.shape()[1], 1};
-  return all * all.device().run(kernels::reshape{of_steps}, mask);
+  const shape of_steps{outputs.shape()[0], outputs.shape()[1], 1};
+  return outputs * outputs.device().run(kernels::reshape{of_steps}, mask);
 }
 
 /// Returns whether a device can run all steps of a recurrent layer in one kernel.
@@ -47,51 +48,52 @@ struct reading {
 [[nodiscard]] inline variable run_at_once(recurrent_cell cell, variable projected,
                                           const tensor& mask, const variable& recurrent,
                                           const std::optional<variable>& bias, const tensor& scale,
-                                          const reading& how) {
-  variable all =
-      ops::recurrence(cell, how.backwards, std::move(projected), recurrent, bias, scale, mask);
-  if (how.sequences) {
-    return all_steps(std::move(all), mask, how);
+                                          const reading& options) {
+  variable outputs =
+      ops::recurrence(cell, options.backwards, std::move(projected), recurrent, bias, scale, mask);
+  if (options.sequences) {
+    return all_steps(std::move(outputs), mask, options);
   }
-  const shape s = all.shape();
-  const std::size_t last = how.backwards ? 0 : s[1] - 1;
-  return ops::reshape(ops::slice(all, {.axis = 1, .begin = last}), {s[0], s[2]});
+  const shape s = outputs.shape();
+  const std::size_t last = options.backwards ? 0 : s[1] - 1;
+  return ops::reshape(ops::slice(outputs, {.axis = 1, .begin = last}), {s[0], s[2]});
 }
 
-/// Runs a recurrent cell over the steps of `projected` (N, T, O), in the order that `how` defines.
+/// Runs a recurrent cell over the steps of `projected` (N, T, O), in the order of `options`.
 ///
 /// `next(step, state)` returns the next state, and `outputs(state)` returns the output (N, U) of a
-/// state. With `how.sequences`, the result is the outputs of all steps, (N, T, U), each at the
-/// position of its step. Without `how.sequences`, the result is the last output, (N, U). If `mask`
-/// (N, T) is 0 at a step of a sample, this step does not change the sample's state. An empty mask
-/// means that no step is padding.
+/// state. With `options.sequences`, the result is the outputs of all steps, (N, T, U), each at the
+/// position of its step. Without `options.sequences`, the result is the last output, (N, U). If
+/// `mask` (N, T) is 0 at a step of a sample, this step does not change the sample's state. An empty
+/// mask means that no step is padding.
 template <class State, class Next, class Outputs>
 [[nodiscard]] variable run_steps(const variable& projected, const tensor& mask, State state,
-                                 const Next& next, const Outputs& outputs, const reading& how) {
-  const shape in = projected.shape();
-  const std::vector<variable> steps = ops::split(projected, 1, std::vector<std::size_t>(in[1], 1));
-  std::vector<variable> given;
-  for (std::size_t i = 0; i < in[1]; ++i) {
-    const std::size_t t = how.backwards ? in[1] - 1 - i : i;
-    State now = next(ops::reshape(steps[t], {in[0], in[2]}), state);
+                                 const Next& next, const Outputs& outputs, const reading& options) {
+  const shape extents = projected.shape();
+  const std::vector<variable> steps =
+      ops::split(projected, 1, std::vector<std::size_t>(extents[1], 1));
+  std::vector<variable> results;
+  for (std::size_t i = 0; i < extents[1]; ++i) {
+    const std::size_t t = options.backwards ? extents[1] - 1 - i : i;
+    State new_state = next(ops::reshape(steps[t], {extents[0], extents[2]}), state);
     if (mask) {
       const auto counts = projected.device().run(kernels::slice{.axis = 1, .begin = t}, mask);
-      state = state_after(counts, now, state);
+      state = state_after(counts, new_state, state);
     } else {
-      state = std::move(now);
+      state = std::move(new_state);
     }
-    if (how.sequences) {
+    if (options.sequences) {
       const variable& y = outputs(state);
-      given.push_back(ops::reshape(y, {in[0], 1, y.shape()[1]}));
+      results.push_back(ops::reshape(y, {extents[0], 1, y.shape()[1]}));
     }
   }
-  if (!how.sequences) {
+  if (!options.sequences) {
     return outputs(state);
   }
-  if (how.backwards) {
-    std::reverse(given.begin(), given.end());
+  if (options.backwards) {
+    std::reverse(results.begin(), results.end());
   }
-  return all_steps(ops::concat(given, 1), mask, how);
+  return all_steps(ops::concat(results, 1), mask, options);
 }
 
 /// Checks the input and the options that all recurrent layers share. Throws `shape_error` for the

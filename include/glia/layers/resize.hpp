@@ -24,12 +24,12 @@ struct upsample2d {
   static constexpr std::string_view type_name = "upsample2d";
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
-    const shape in = x.shape();
-    s.expect(in.rank() == 4, "expected images (N, H, W, C), got ", batch_text(in));
+    const shape extents = x.shape();
+    s.expect(extents.rank() == 4, "expected images (N, H, W, C), got ", batch_text(extents));
     s.expect_value(size.height > 0 && size.width > 0, "expected a size of at least 1, got ", size);
-    const shape apart{in[0], in[1], 1, in[2], 1, in[3]};
-    const shape repeated{in[0], in[1], size.height, in[2], size.width, in[3]};
-    const shape out{in[0], in[1] * size.height, in[2] * size.width, in[3]};
+    const shape apart{extents[0], extents[1], 1, extents[2], 1, extents[3]};
+    const shape repeated{extents[0], extents[1], size.height, extents[2], size.width, extents[3]};
+    const shape out{extents[0], extents[1] * size.height, extents[2] * size.width, extents[3]};
     return ops::reshape(ops::broadcast_to(ops::reshape(std::move(x), apart), repeated), out);
   }
   [[nodiscard]] std::string description() const { return text("upsample2d(", size, ')'); }
@@ -45,9 +45,10 @@ struct border2d {
   std::size_t left = 0;    ///< Columns on the left.
   std::size_t right = 0;   ///< Columns on the right.
 
-  constexpr border2d(std::size_t all) : border2d(all, all, all, all) {}
-  constexpr border2d(std::size_t above, std::size_t below, std::size_t before, std::size_t after)
-      : top(above), bottom(below), left(before), right(after) {}
+  constexpr border2d(std::size_t size) : border2d(size, size, size, size) {}
+  constexpr border2d(std::size_t top_rows, std::size_t bottom_rows, std::size_t left_columns,
+                     std::size_t right_columns)
+      : top(top_rows), bottom(bottom_rows), left(left_columns), right(right_columns) {}
 
   friend constexpr bool operator==(const border2d&, const border2d&) = default;
   friend std::ostream& operator<<(std::ostream& out, const border2d& b) {
@@ -89,20 +90,20 @@ struct crop2d {
   static constexpr std::string_view type_name = "crop2d";
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
-    const shape in = x.shape();
-    s.expect(in.rank() == 4, "expected images (N, H, W, C), got ", batch_text(in));
-    const auto leaves = [](std::size_t extent, std::size_t before, std::size_t after) {
-      return before < extent && after < extent - before;
+    const shape extents = x.shape();
+    s.expect(extents.rank() == 4, "expected images (N, H, W, C), got ", batch_text(extents));
+    const auto leaves = [](std::size_t extent, std::size_t leading, std::size_t trailing) {
+      return leading < extent && trailing < extent - leading;
     };
-    s.expect(leaves(in[1], cropping.top, cropping.bottom) &&
-                 leaves(in[2], cropping.left, cropping.right),
-             "expected a cropping that leaves a part of the images ", batch_text(in), ", got ",
+    s.expect(leaves(extents[1], cropping.top, cropping.bottom) &&
+                 leaves(extents[2], cropping.left, cropping.right),
+             "expected a cropping that leaves a part of the images ", batch_text(extents), ", got ",
              cropping, " rows and columns (top/bottom/left/right)");
     return ops::slice(
-        ops::slice(
-            std::move(x),
-            {.axis = 1, .begin = cropping.top, .extent = in[1] - cropping.top - cropping.bottom}),
-        {.axis = 2, .begin = cropping.left, .extent = in[2] - cropping.left - cropping.right});
+        ops::slice(std::move(x), {.axis = 1,
+                                  .begin = cropping.top,
+                                  .extent = extents[1] - cropping.top - cropping.bottom}),
+        {.axis = 2, .begin = cropping.left, .extent = extents[2] - cropping.left - cropping.right});
   }
   [[nodiscard]] std::string description() const { return text("crop2d(", cropping, ')'); }
   friend bool operator==(const crop2d&, const crop2d&) = default;

@@ -63,28 +63,28 @@ class scope {
  public:
   /// Makes a scope for a run with `parameters`. `random` identifies the training step. In training,
   /// `slots` receives the gradient slot of each parameter.
-  scope(tape& on, parameter_list& parameters, std::vector<gradient_slot>& slots, run_mode mode,
+  scope(tape& owner, parameter_list& parameters, std::vector<gradient_slot>& slots, run_mode mode,
         const step_key& random)
-      : scope(on, parameters, slots, mode) {
+      : scope(owner, parameters, slots, mode) {
     changing_ = &parameters;
     random_ = random;
   }
   /// Makes a scope for training. `key` is the random key of the step, already on the device.
-  scope(tape& on, parameter_list& parameters, std::vector<gradient_slot>& slots, tensor key)
-      : scope(on, parameters, slots, run_mode::training) {
+  scope(tape& owner, parameter_list& parameters, std::vector<gradient_slot>& slots, tensor key)
+      : scope(owner, parameters, slots, run_mode::training) {
     changing_ = &parameters;
     key_ = std::move(key);
   }
 
   /// Makes a scope for inference, which does not change the parameters.
-  scope(tape& on, const parameter_list& parameters, std::vector<gradient_slot>& slots)
-      : scope(on, parameters, slots, run_mode::inference) {}
+  scope(tape& owner, const parameter_list& parameters, std::vector<gradient_slot>& slots)
+      : scope(owner, parameters, slots, run_mode::inference) {}
 
   /// Makes a scope for the first run of a description, which creates the parameters and collects
   /// them in `plan`.
-  scope(tape& on, parameter_list& parameters, std::vector<gradient_slot>& slots,
+  scope(tape& owner, parameter_list& parameters, std::vector<gradient_slot>& slots,
         detail::plan_writer& plan)
-      : scope(on, parameters, slots, run_mode::training, step_key{}) {
+      : scope(owner, parameters, slots, run_mode::training, step_key{}) {
     plan_ = &plan;
   }
 
@@ -227,10 +227,10 @@ class scope {
  private:
   /// The path of the running layer, formatted only when a message needs it.
   struct location {
-    const scope* of;
-    [[nodiscard]] std::string words() const { return of->where(); }
-    friend std::ostream& operator<<(std::ostream& out, const location& here) {
-      return out << here.words();
+    const scope* owner;
+    [[nodiscard]] std::string words() const { return owner->location_text(); }
+    friend std::ostream& operator<<(std::ostream& out, const location& position) {
+      return out << position.words();
     }
   };
 
@@ -284,9 +284,9 @@ class scope {
     std::size_t end = 0;
   };
 
-  scope(tape& on, const parameter_list& parameters, std::vector<gradient_slot>& slots,
+  scope(tape& owner, const parameter_list& parameters, std::vector<gradient_slot>& slots,
         run_mode mode)
-      : tape_(&on), parameters_(&parameters), slots_(&slots), mode_(mode) {
+      : tape_(&owner), parameters_(&parameters), slots_(&slots), mode_(mode) {
     slots.clear();
   }
 
@@ -298,18 +298,18 @@ class scope {
 
   // `enter` and `leave` do the work before and after each layer that does not depend on the layer's
   // type.
-  void enter(place& here, const layer_facts& facts);
-  void leave(const place& here, const layer_facts& facts, const shape& y,
+  void enter(place& frame, const layer_facts& facts);
+  void leave(const place& frame, const layer_facts& facts, const shape& y,
              std::optional<output_kind> gives);
-  void note_outputs(std::optional<output_kind> kind, const place* of) const;
+  void note_outputs(std::optional<output_kind> kind, const place* frame) const;
 
   const tensor& next(std::string_view name, const shape& s, const initializer& initial,
                      bool trainable);
   [[nodiscard]] variable on_tape(const tensor& parameter);
-  [[nodiscard]] bool is_called(std::string_view full, std::string_view own) const;
+  [[nodiscard]] bool is_called(std::string_view full, std::string_view name) const;
   [[nodiscard]] std::string asked_for(std::size_t index) const;
   [[nodiscard]] static std::string text_of(const place* innermost);
-  [[nodiscard]] std::string where() const;
+  [[nodiscard]] std::string location_text() const;
 
   tape* tape_;
   const parameter_list* parameters_;
@@ -324,8 +324,8 @@ class scope {
   std::vector<shared_layer> shared_;
   // The parameters of shared layers, with their indices among all parameters.
   std::vector<std::pair<std::size_t, variable>> shared_parameters_;
-  bool sharing_ = false;  // a shared layer is running
-  bool again_ = false;    // it runs for the second time or later
+  bool sharing_ = false;   // a shared layer is running
+  bool repeated_ = false;  // it runs for the second time or later
   tensor step_mask_;
   const place* place_ = nullptr;
   std::vector<naming> names_ = std::vector<naming>(device().recording() == nullptr ? 0 : 1);
@@ -371,13 +371,13 @@ std::optional<output_kind> scope::outputs_of([[maybe_unused]] const Layer& layer
 template <class Layer>
 variable scope::run(const Layer& layer, variable x, std::string_view holder_name,
                     std::size_t index) {
-  place here{place_, holder_name, index, &layer, [](const void* self) {
-               return std::string(static_cast<const Layer*>(self)->description());
-             }};
-  here.type_name = facts_of<Layer>().type_name;
-  enter(here, facts_of<Layer>());
+  place frame{place_, holder_name, index, &layer, [](const void* self) {
+                return std::string(static_cast<const Layer*>(self)->description());
+              }};
+  frame.type_name = facts_of<Layer>().type_name;
+  enter(frame, facts_of<Layer>());
   variable y = layer(*this, std::move(x));
-  leave(here, facts_of<Layer>(), y.shape(), outputs_of(layer));
+  leave(frame, facts_of<Layer>(), y.shape(), outputs_of(layer));
   return y;
 }
 
@@ -390,15 +390,15 @@ variable scope::run(const Layer& layer, variable x) {
 template <class Layer>
 variable scope::run_shared(const std::string& name, const Layer& layer, variable x) {
   const auto known = std::find_if(shared_.begin(), shared_.end(),
-                                  [&](const shared_layer& one) { return one.name == name; });
+                                  [&](const shared_layer& shared) { return shared.name == name; });
   const auto index = static_cast<std::size_t>(known - shared_.begin());
   const bool first = known == shared_.end();
   if (first) {
     shared_.push_back({name, parameter_count_, parameter_count_});
   }
-  const std::size_t others = parameter_count_;
+  const std::size_t saved_count = parameter_count_;
   const bool sharing = std::exchange(sharing_, true);
-  const bool again = std::exchange(again_, !first);
+  const bool repeated = std::exchange(repeated_, !first);
   parameter_count_ = shared_[index].begin;
   if (names_layers()) {
     names_.push_back({name, true, {}});
@@ -408,7 +408,7 @@ variable scope::run_shared(const std::string& name, const Layer& layer, variable
     names_.pop_back();
   }
   sharing_ = sharing;
-  again_ = again;
+  repeated_ = repeated;
   if (first) {
     shared_[index].end = parameter_count_;
   } else {
@@ -418,8 +418,8 @@ variable scope::run_shared(const std::string& name, const Layer& layer, variable
                  "; give shared layers with different parameters different names");
     // Continue with the parameter after those requested before this layer. Exception: inside
     // another shared layer that runs again, continue with the parameter after this layer's own.
-    if (others != shared_[index].begin) {
-      parameter_count_ = others;
+    if (saved_count != shared_[index].begin) {
+      parameter_count_ = saved_count;
     }
   }
   return y;

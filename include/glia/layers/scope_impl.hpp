@@ -20,9 +20,9 @@ namespace glia {
 GLIA_INLINE variable scope::parameter(std::string_view name, const shape& s,
                                       const initializer& initial) {
   const auto& value = next(name, s, initial, true);
-  if (again_) {
+  if (repeated_) {
     return std::find_if(shared_parameters_.begin(), shared_parameters_.end(),
-                        [&](const auto& one) { return one.first == parameter_count_ - 1; })
+                        [&](const auto& entry) { return entry.first == parameter_count_ - 1; })
         ->second;
   }
   variable result = on_tape(value);
@@ -45,7 +45,7 @@ GLIA_INLINE variable scope::on_tape(const tensor& value) {
 
 GLIA_INLINE const tensor& scope::state(std::string_view name, const shape& s,
                                        const initializer& initial) {
-  if (!again_) {
+  if (!repeated_) {
     slots_->emplace_back();
   }
   return next(name, s, initial, false);
@@ -88,7 +88,7 @@ GLIA_INLINE void scope::expect_channels_last(const shape& x) const {
 
 GLIA_INLINE void scope::expect_integers(const shape& x, std::size_t count) const {
   if (plan_ != nullptr) {
-    plan_->integers_below(x, count, where());
+    plan_->integers_below(x, count, location_text());
   }
 }
 
@@ -105,23 +105,23 @@ GLIA_INLINE void scope::add_output(std::string_view name, const shape& s) const 
   }
 }
 
-GLIA_INLINE void scope::enter(place& here, const layer_facts& facts) {
-  place_ = &here;
+GLIA_INLINE void scope::enter(place& frame, const layer_facts& facts) {
+  place_ = &frame;
   if (graph* const calls = device().recording()) {
-    here.recorded_in = calls->place();
+    frame.recorded_in = calls->place();
     if (facts.arranges_others) {
       names_.back().of_one_layer = false;
     } else {
-      here.name = names_.back().next(facts.type_name);
-      calls->set_place(graph_place{here.name});
+      frame.name = names_.back().next(facts.type_name);
+      calls->set_place(graph_place{frame.name});
     }
     if (plan_ != nullptr && !facts.arranges_others) {
-      plan_->start_layer(here.name, here.describe(here.layer), frozen_);
+      plan_->start_layer(frame.name, frame.describe(frame.layer), frozen_);
     }
   }
 }
 
-GLIA_INLINE void scope::leave(const place& here, const layer_facts& facts, const shape& y,
+GLIA_INLINE void scope::leave(const place& frame, const layer_facts& facts, const shape& y,
                               std::optional<output_kind> gives) {
   if (plan_ != nullptr && !facts.arranges_others) {
     plan_->finish_layer(y, facts.sets_axes);
@@ -133,18 +133,18 @@ GLIA_INLINE void scope::leave(const place& here, const layer_facts& facts, const
     }
   }
   if (!facts.preserves_output_kind) {
-    note_outputs(gives, &here);
+    note_outputs(gives, &frame);
   }
   if (graph* const calls = device().recording()) {
-    calls->set_place(here.recorded_in);
+    calls->set_place(frame.recorded_in);
   }
-  place_ = here.outer;
+  place_ = frame.outer;
 }
 
 /// Writes the output kind of a layer that has just run to the plan.
-GLIA_INLINE void scope::note_outputs(std::optional<output_kind> kind, const place* of) const {
+GLIA_INLINE void scope::note_outputs(std::optional<output_kind> kind, const place* frame) const {
   if (plan_ != nullptr) {
-    plan_->gives(kind.value_or(output_kind::other), kind ? text_of(of) : "");
+    plan_->gives(kind.value_or(output_kind::other), kind ? text_of(frame) : "");
   }
 }
 
@@ -152,7 +152,7 @@ GLIA_INLINE const tensor& scope::next(std::string_view name, const shape& s,
                                       const initializer& initial, bool trainable) {
   trainable = trainable && !frozen_;
   const std::size_t index = parameter_count_++;
-  if (plan_ != nullptr && !again_) {
+  if (plan_ != nullptr && !repeated_) {
     expect_value(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
                  " is larger than any machine's memory; check the layer's units or filters");
     expect_value(place_ != nullptr && !place_->name.empty(), "requests the parameter '", name,
@@ -175,12 +175,12 @@ GLIA_INLINE const tensor& scope::next(std::string_view name, const shape& s,
   return (*parameters_)[index].value;
 }
 
-/// Returns whether `full` is the full name of the running layer's parameter `own`.
-GLIA_INLINE bool scope::is_called(std::string_view full, std::string_view own) const {
-  const bool ends_so =
-      full.size() > own.size() && full.ends_with(own) && full[full.size() - own.size() - 1] == '.';
-  return full == own ||
-         (ends_so && (!names_layers() || full.substr(0, full.size() - own.size() - 1) ==
+/// Returns whether `full` is the full name of the running layer's parameter `name`.
+GLIA_INLINE bool scope::is_called(std::string_view full, std::string_view name) const {
+  const bool ends_so = full.size() > name.size() && full.ends_with(name) &&
+                       full[full.size() - name.size() - 1] == '.';
+  return full == name ||
+         (ends_so && (!names_layers() || full.substr(0, full.size() - name.size() - 1) ==
                                              std::string_view(place_->name)));
 }
 
@@ -196,15 +196,16 @@ GLIA_INLINE std::string scope::asked_for(std::size_t index) const {
 /// Returns the path of a layer through its containers: sequential[3] dense(256).
 GLIA_INLINE std::string scope::text_of(const place* innermost) {
   std::string result;
-  for (const place* at = innermost; at != nullptr; at = at->outer) {
-    const std::string step = at->holder_name.empty() ? ""
-                             : at->index == no_index ? text(at->holder_name, ": ")
-                                                     : text(at->holder_name, '[', at->index, "] ");
-    result.insert(0, at == innermost ? step + at->describe(at->layer) : step);
+  for (const place* frame = innermost; frame != nullptr; frame = frame->outer) {
+    const std::string step = frame->holder_name.empty() ? ""
+                             : frame->index == no_index
+                                 ? text(frame->holder_name, ": ")
+                                 : text(frame->holder_name, '[', frame->index, "] ");
+    result.insert(0, frame == innermost ? step + frame->describe(frame->layer) : step);
   }
   return result;
 }
-GLIA_INLINE std::string scope::where() const {
+GLIA_INLINE std::string scope::location_text() const {
   return place_ == nullptr ? "" : text_of(place_) + ": ";
 }
 

@@ -127,18 +127,18 @@ struct separable_conv2d {
                    "expected filters and depth_multiplier of at least 1");
     s.expect_value(filters > 1 || !activation.over_last_axis, "a ", activation.name,
                    " over 1 filter is always 1; use sigmoid, or at least 2 filters");
-    const variable each = s.parameter(
+    const variable depthwise_weights = s.parameter(
         "depthwise_kernel", {kernel_size.height, kernel_size.width, channels, depth_multiplier},
         depthwise_initializer);
-    const variable mixing = s.parameter(
+    const variable pointwise_weights = s.parameter(
         "pointwise_kernel", {1, 1, channels * depth_multiplier, filters}, pointwise_initializer);
     std::optional<variable> shift;
     if (use_bias) {
       shift = s.parameter("bias", {filters}, bias_initializer);
     }
-    const std::optional<variable> none;
-    return activation(
-        ops::conv2d(detail::depthwise(x, each, none, window), mixing, shift, window2d{}));
+    const std::optional<variable> no_bias;
+    return activation(ops::conv2d(detail::depthwise(x, depthwise_weights, no_bias, window),
+                                  pointwise_weights, shift, window2d{}));
   }
 
   [[nodiscard]] constexpr glia::output_kind output_kind() const { return activation.output_kind(); }

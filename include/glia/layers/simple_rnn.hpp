@@ -53,31 +53,31 @@ struct simple_rnn {
   static constexpr std::string_view type_name = "simple_rnn";
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
-    const shape in = x.shape();
-    detail::expect_sequences(s, in, units, dropout, recurrent_dropout);
-    tape& on = x.owner();
-    const variable kernel = s.parameter("kernel", {in[2], units}, kernel_initializer);
+    const shape extents = x.shape();
+    detail::expect_sequences(s, extents, units, dropout, recurrent_dropout);
+    tape& owner = x.owner();
+    const variable kernel = s.parameter("kernel", {extents[2], units}, kernel_initializer);
     const variable recurrent =
         s.parameter("recurrent_kernel", {units, units}, recurrent_initializer);
     std::optional<variable> shift;
     if (use_bias) {
       shift = s.parameter("bias", {units}, bias_initializer);
     }
-    const detail::reading how{go_backwards, return_sequences, zero_output_for_mask};
-    const detail::feature_mask drop_inputs(s, on, dropout, in[0], in[2]);
-    const detail::feature_mask drop_states(s, on, recurrent_dropout, in[0], units);
+    const detail::reading options{go_backwards, return_sequences, zero_output_for_mask};
+    const detail::feature_mask drop_inputs(s, owner, dropout, extents[0], extents[2]);
+    const detail::feature_mask drop_states(s, owner, recurrent_dropout, extents[0], units);
     const variable projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
     if (activation == tanh && detail::has_recurrence(s.device())) {
       return detail::run_at_once(recurrent_cell::simple, projected, s.step_mask(), recurrent, {},
-                                 drop_states.factors(), how);
+                                 drop_states.factors(), options);
     }
-    const variable start = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
+    const variable start = owner.constant(s.device().run(kernels::full{{extents[0], units}, 0}));
     return detail::run_steps(
         projected, s.step_mask(), start,
         [&](const variable& step, const variable& h) {
           return activation(step + ops::dense(drop_states(h), recurrent));
         },
-        [](const variable& h) -> const variable& { return h; }, how);
+        [](const variable& h) -> const variable& { return h; }, options);
   }
 
   [[nodiscard]] std::string description() const {

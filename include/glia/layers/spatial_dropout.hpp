@@ -30,8 +30,8 @@ struct spatial_dropout {
     s.expect(x.shape().rank() >= 3, "expected an input (N, T, C) or (N, H, W, C), got ",
              batch_text(x.shape()), "; use dropout for inputs (N, C)");
     s.expect_value(rate >= 0 && rate < 1, "expected a rate in [0, 1), got ", rate);
-    const shape& in = x.shape();
-    const detail::feature_mask drop(s, x.owner(), rate, in[0], in.back());
+    const shape& extents = x.shape();
+    const detail::feature_mask drop(s, x.owner(), rate, extents[0], extents.back());
     return drop(std::move(x));
   }
   [[nodiscard]] std::string description() const { return text("spatial_dropout(", rate, ')'); }

@@ -30,8 +30,8 @@ struct time_distributed {
   static constexpr bool preserves_output_kind = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
-    const shape in = x.shape();
-    s.expect(in.rank() >= 3, "expected sequences (N, T, ...), got ", batch_text(in));
+    const shape extents = x.shape();
+    s.expect(extents.rank() >= 3, "expected sequences (N, T, ...), got ", batch_text(extents));
     const auto with_rows = [](std::initializer_list<std::size_t> rows, const shape& sample) {
       shape result(rows);
       for (const std::size_t extent : sample) {
@@ -39,12 +39,12 @@ struct time_distributed {
       }
       return result;
     };
-    const shape as_samples = with_rows({in[0] * in[1]}, sample_of(sample_of(in)));
+    const shape as_samples = with_rows({extents[0] * extents[1]}, sample_of(sample_of(extents)));
     const auto mask = s.step_mask();
     s.set_step_mask({});
     variable y = s.run(layer, ops::reshape(std::move(x), as_samples), "time_distributed", 0);
     s.set_step_mask(mask);
-    const shape as_steps = with_rows({in[0], in[1]}, sample_of(y.shape()));
+    const shape as_steps = with_rows({extents[0], extents[1]}, sample_of(y.shape()));
     return ops::reshape(std::move(y), as_steps);
   }
   [[nodiscard]] std::string description() const {

@@ -28,9 +28,9 @@ struct extent2d {
 ///
 /// One number pads all four sides; four numbers are top, bottom, left and right.
 struct padding2d {
-  enum class mode : std::uint8_t { valid, same, given };
+  enum class mode : std::uint8_t { valid, same, numbers };
 
-  mode kind = mode::given;
+  mode kind = mode::numbers;
   std::size_t top = 0;
   std::size_t bottom = 0;
   std::size_t left = 0;
@@ -43,9 +43,10 @@ struct padding2d {
                   "glia::valid instead of \"valid\"");
   }
   constexpr padding2d(mode padding_mode) : kind(padding_mode) {}
-  constexpr padding2d(std::size_t all) : top(all), bottom(all), left(all), right(all) {}
-  constexpr padding2d(std::size_t above, std::size_t below, std::size_t before, std::size_t after)
-      : top(above), bottom(below), left(before), right(after) {}
+  constexpr padding2d(std::size_t size) : top(size), bottom(size), left(size), right(size) {}
+  constexpr padding2d(std::size_t top_rows, std::size_t bottom_rows, std::size_t left_columns,
+                      std::size_t right_columns)
+      : top(top_rows), bottom(bottom_rows), left(left_columns), right(right_columns) {}
 
   friend constexpr bool operator==(const padding2d&, const padding2d&) = default;
   friend std::ostream& operator<<(std::ostream& out, const padding2d& p) {

@@ -15,9 +15,9 @@ namespace glia {
 ///
 /// One number pads both ends; two numbers are the steps before and after the sequence.
 struct padding1d {
-  enum class mode : std::uint8_t { none, as_needed, in_front, given };
+  enum class mode : std::uint8_t { no_padding, same_length, causal, numbers };
 
-  mode kind = mode::given;
+  mode kind = mode::numbers;
   std::size_t before = 0;
   std::size_t after = 0;
 
@@ -29,24 +29,25 @@ struct padding1d {
   }
   constexpr padding1d(mode padding_mode) : kind(padding_mode) {}
   constexpr padding1d(std::size_t both) : before(both), after(both) {}
-  constexpr padding1d(std::size_t in_front, std::size_t behind) : before(in_front), after(behind) {}
+  constexpr padding1d(std::size_t leading, std::size_t trailing)
+      : before(leading), after(trailing) {}
   /// Converts the padding of images: `same` and `valid` keep their meaning, and left and right
   /// become before and after.
   constexpr padding1d(const padding2d& of_images)
-      : kind(of_images.kind == padding2d::mode::valid  ? mode::none
-             : of_images.kind == padding2d::mode::same ? mode::as_needed
-                                                       : mode::given),
+      : kind(of_images.kind == padding2d::mode::valid  ? mode::no_padding
+             : of_images.kind == padding2d::mode::same ? mode::same_length
+                                                       : mode::numbers),
         before(of_images.left),
         after(of_images.right) {}
 
   friend constexpr bool operator==(const padding1d&, const padding1d&) = default;
   friend std::ostream& operator<<(std::ostream& out, const padding1d& p) {
     switch (p.kind) {
-      case mode::none:
+      case mode::no_padding:
         return out << "valid";
-      case mode::as_needed:
+      case mode::same_length:
         return out << "same";
-      case mode::in_front:
+      case mode::causal:
         return out << "causal";
       default:
         return out << "padding " << p.before << '/' << p.after;
@@ -55,7 +56,7 @@ struct padding1d {
 };
 
 /// Padding before the first step, so that an output depends on no later step.
-inline constexpr padding1d causal{padding1d::mode::in_front};
+inline constexpr padding1d causal{padding1d::mode::causal};
 
 namespace detail {
 
@@ -74,11 +75,11 @@ namespace detail {
            "; add reshape{{T, C}} before it");
   s.expect_value(size > 0 && stride > 0 && dilation > 0, "expected ", option,
                  ", strides and dilation_rate of at least 1");
-  const padding2d around = padding.kind == padding1d::mode::as_needed
+  const padding2d around = padding.kind == padding1d::mode::same_length
                                ? same
                                : padding2d{0, 0, padding.before, padding.after};
   window2d window = resolve_window(as_row(x), {1, size}, {1, stride}, {1, dilation}, around);
-  if (padding.kind == padding1d::mode::in_front) {
+  if (padding.kind == padding1d::mode::causal) {
     window.pad_left = (size - 1) * dilation;
   }
   s.expect_value(size <= largest_window && within_largest_window(window), "expected ", option,

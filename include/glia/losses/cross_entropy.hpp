@@ -18,15 +18,15 @@ namespace glia {
 
 namespace detail {
 
-/// Returns, for each sample of `each` (N, ...), the mean of the elements at which `counts` is 1.
+/// Returns, for each sample of `losses` (N, ...), the mean of the elements at which `counts` is 1.
 /// The mean is 0 if `counts` is 0 for all elements of the sample.
-[[nodiscard]] inline variable mean_of_counting(variable each, const tensor& counts) {
-  const glia::device& device = each.device();
-  const shape rows{each.shape()[0], sample_of(each.shape()).size()};
+[[nodiscard]] inline variable mean_of_counting(variable losses, const tensor& counts) {
+  const glia::device& device = losses.device();
+  const shape rows{losses.shape()[0], sample_of(losses.shape()).size()};
   const auto counting = device.run(kernels::reshape{rows}, counts);
   const auto shares = device.run(kernels::binary{binary_function::divide}, counting,
                                  count_of_ones(device, counting));
-  return ops::reshape(ops::sum_to(ops::reshape(std::move(each), rows) * shares, {rows[0], 1}),
+  return ops::reshape(ops::sum_to(ops::reshape(std::move(losses), rows) * shares, {rows[0], 1}),
                       {rows[0]});
 }
 
@@ -82,12 +82,12 @@ struct softmax_cross_entropy {
     if (rows) {
       const kernels::one_hot at_class{classes, 1 - label_smoothing + floor, floor};
       values = device.run(at_class, device.run(kernels::to_index{}, t.values));
-      counts = detail::which_count(device, t.values);
+      counts = detail::class_mask(device, t.values);
       if (floor > 0) {
-        shape each = t.values.shape();
-        each.push_back(1);
+        shape counts_shape = t.values.shape();
+        counts_shape.push_back(1);
         values = device.run(kernels::binary{binary_function::multiply}, std::move(values),
-                            device.run(kernels::reshape{each}, counts));
+                            device.run(kernels::reshape{counts_shape}, counts));
       }
     } else {
       values = detail::target_values("softmax_cross_entropy", logits, t,
@@ -152,15 +152,15 @@ struct sigmoid_cross_entropy {
 
   [[nodiscard]] variable operator()(const variable& logits, const targets& t) const {
     const glia::device& device = logits.device();
-    const auto ones = detail::target_values("sigmoid_cross_entropy", logits, t);
-    const auto zeros = device.run(kernels::unary{{unary_function::affine, -1, 1}}, ones);
+    const auto positives = detail::target_values("sigmoid_cross_entropy", logits, t);
+    const auto negatives = device.run(kernels::unary{{unary_function::affine, -1, 1}}, positives);
     const variable nothing = logits.owner().constant(device.run(kernels::full{}));
     // A selection instead of a product: 0 times the infinite loss of an infinite logit would be
     // NaN.
     const auto share = [&](const tensor& weight, variable y) {
       return ops::where(weight, ops::softplus(std::move(y)) * weight, nothing);
     };
-    return ops::mean_per_sample(share(ones, -logits) + share(zeros, logits));
+    return ops::mean_per_sample(share(positives, -logits) + share(negatives, logits));
   }
   [[nodiscard]] std::string description() const { return "sigmoid_cross_entropy"; }
   friend bool operator==(const sigmoid_cross_entropy&, const sigmoid_cross_entropy&) = default;

@@ -79,11 +79,13 @@ class output_losses {
 
   /// Returns the name, shape and position of the targets of each output in a row of targets.
   [[nodiscard]] std::vector<row_part> target_parts(const std::vector<row_part>& outputs) const {
-    std::apply([&](const auto&... one) { (require_fitting(one, outputs), ...); }, losses_);
+    std::apply([&](const auto&... entry) { (require_fitting(entry, outputs), ...); }, losses_);
     std::vector<row_part> result;
     for (const row_part& output : outputs) {
       const bool classes = std::apply(
-          [&](const auto&... one) { return ((one.output == output.name && one.classes) || ...); },
+          [&](const auto&... entry) {
+            return ((entry.output == output.name && entry.classes) || ...);
+          },
           losses_);
       result.push_back({output.name, classes ? without_last_axis(output.extents) : output.extents,
                         row_size(result), classes ? output.extents.back() : 0});
@@ -94,40 +96,40 @@ class output_losses {
   /// Calls body(name of the output, loss) for each loss.
   template <class Body>
   void for_each_loss(const Body& body) const {
-    std::apply([&](const auto&... one) { (body(one.output, one.loss), ...); }, losses_);
+    std::apply([&](const auto&... entry) { (body(entry.output, entry.loss), ...); }, losses_);
   }
 
   [[nodiscard]] variable operator()(const variable& y, const targets& t,
                                     const std::vector<row_part>& outputs) const {
-    const std::vector<row_part> wanted = target_parts(outputs);
-    require<shape_error>(t.values && t.values.shape() == shape{y.shape()[0], row_size(wanted)},
-                         "output_losses: expected rows of targets (N, ", row_size(wanted),
-                         ") that hold ", detail::parts_text(wanted), ", got ",
+    const std::vector<row_part> layout = target_parts(outputs);
+    require<shape_error>(t.values && t.values.shape() == shape{y.shape()[0], row_size(layout)},
+                         "output_losses: expected rows of targets (N, ", row_size(layout),
+                         ") that hold ", detail::parts_text(layout), ", got ",
                          t.values ? text(batch_text(t.values.shape())) : "classes",
                          "; make them with named_arrays");
     std::vector<std::size_t> sizes;
     std::transform(outputs.begin(), outputs.end(), std::back_inserter(sizes),
                    [](const row_part& part) { return part.size(); });
     const std::vector<variable> parts = ops::split(y, 1, sizes);
-    const std::array<variable, sizeof...(Losses)> each = std::apply(
-        [&](const auto&... one) {
+    const std::array<variable, sizeof...(Losses)> losses = std::apply(
+        [&](const auto&... entry) {
           return std::array{
-              of_output(one, index_of(one.output, outputs), parts, t, outputs, wanted)...};
+              of_output(entry, index_of(entry.output, outputs), parts, t, outputs, layout)...};
         },
         losses_);
-    variable sum = each[0];
-    for (std::size_t i = 1; i < each.size(); ++i) {
-      sum = sum + each[i];
+    variable sum = losses[0];
+    for (std::size_t i = 1; i < losses.size(); ++i) {
+      sum = sum + losses[i];
     }
     return sum;
   }
 
   [[nodiscard]] std::string description() const {
     return std::apply(
-        [](const auto&... one) {
+        [](const auto&... entry) {
           std::string result;
-          ((result += text(result.empty() ? "" : ", ", one.output, ": ", described_by(one.loss),
-                           one.weight == 1 ? "" : text(" x ", one.weight))),
+          ((result += text(result.empty() ? "" : ", ", entry.output, ": ", described_by(entry.loss),
+                           entry.weight == 1 ? "" : text(" x ", entry.weight))),
            ...);
           return "output_losses(" + result + ")";
         },
@@ -156,49 +158,49 @@ class output_losses {
   }
 
   template <class Loss>
-  void require_fitting(const output_loss<Loss>& one, const std::vector<row_part>& outputs) const {
-    const row_part& output = detail::part_called(one.output, outputs, "output_losses");
+  void require_fitting(const output_loss<Loss>& entry, const std::vector<row_part>& outputs) const {
+    const row_part& output = detail::part_called(entry.output, outputs, "output_losses");
     const std::size_t of_this_name = std::apply(
         [&](const auto&... other) {
-          return (std::size_t{0} + ... + (other.output == one.output ? 1U : 0U));
+          return (std::size_t{0} + ... + (other.output == entry.output ? 1U : 0U));
         },
         losses_);
-    require<value_error>(of_this_name == 1, "output_losses: the output '", one.output, "' has ",
+    require<value_error>(of_this_name == 1, "output_losses: the output '", entry.output, "' has ",
                          of_this_name, " losses, expected one loss for each output");
-    require<value_error>(one.weight >= 0 && std::isfinite(one.weight),
+    require<value_error>(entry.weight >= 0 && std::isfinite(entry.weight),
                          "output_losses: expected a finite weight of at least 0 for the output '",
-                         one.output, "', got ", one.weight);
-    require<value_error>(!one.classes || output.extents.rank() > 0, "output_losses: the output '",
-                         one.output,
+                         entry.output, "', got ", entry.weight);
+    require<value_error>(!entry.classes || output.extents.rank() > 0, "output_losses: the output '",
+                         entry.output,
                          "' is a single number, expected an output (..., K) for targets that are "
                          "classes");
     if constexpr (requires { Loss::applied_activation; }) {
       require<value_error>(
           Loss::applied_activation == output_kind::other || output.gives == output_kind::other,
-          output.giver, ": the output '", one.output, "' ends in a ", name_of(output.gives),
-          ", but ", described_by(one.loss), " expects logits and applies a ",
+          output.giver, ": the output '", entry.output, "' ends in a ", name_of(output.gives),
+          ", but ", described_by(entry.loss), " expects logits and applies a ",
           name_of(Loss::applied_activation), " itself; remove the ", name_of(output.gives),
           " from the output");
     }
   }
 
   template <class Loss>
-  [[nodiscard]] static variable of_output(const output_loss<Loss>& one, std::size_t index,
+  [[nodiscard]] static variable of_output(const output_loss<Loss>& entry, std::size_t index,
                                           const std::vector<variable>& parts, const targets& t,
                                           const std::vector<row_part>& outputs,
-                                          const std::vector<row_part>& wanted) {
+                                          const std::vector<row_part>& layout) {
     const glia::device& device = parts[index].device();
     const std::size_t samples = parts[index].shape()[0];
-    const row_part& target = wanted[index];
+    const row_part& target = layout[index];
     const auto row = device.run(
         kernels::slice{.axis = 1, .begin = target.first, .extent = target.size()}, t.values);
     const auto values = device.run(kernels::reshape{batch_of(samples, target.extents)}, row);
-    const bool of_samples = one.classes && target.extents.rank() == 0;
-    const targets own =
+    const bool of_samples = entry.classes && target.extents.rank() == 0;
+    const targets output_targets =
         of_samples ? targets{device.run(kernels::to_index{}, values), {}} : targets{{}, values};
     variable y = ops::reshape(parts[index], batch_of(samples, outputs[index].extents));
-    variable losses = one.loss(std::move(y), own);
-    return one.weight == 1 ? losses : std::move(losses) * one.weight;
+    variable losses = entry.loss(std::move(y), output_targets);
+    return entry.weight == 1 ? losses : std::move(losses) * entry.weight;
   }
 
   std::tuple<output_loss<Losses>...> losses_;

@@ -46,10 +46,11 @@ struct counted_targets {
   std::vector<index_range> classes{};
 
   /// Returns whether no sample can be ignored.
-  [[nodiscard]] bool all() const { return classes.empty(); }
+  [[nodiscard]] bool counts_all() const { return classes.empty(); }
   /// Returns whether a sample with these targets counts, that is, is not ignored.
   [[nodiscard]] bool counts(std::span<const float> sample) const {
-    return all() || std::any_of(classes.begin(), classes.end(), [&](const index_range& part) {
+    return counts_all() ||
+           std::any_of(classes.begin(), classes.end(), [&](const index_range& part) {
              const auto values = sample.subspan(part.first, part.size());
              return std::any_of(values.begin(), values.end(), [](float v) { return v >= 0; });
            });
@@ -86,10 +87,11 @@ concept loss_function = plain_loss<L> || loss_of_parts<L>;
 namespace detail {
 
 /// Returns the targets as values with the shape of the outputs (N, K). Classes become rows with
-/// `on` at the class and `off` elsewhere; for a single output (N, 1), the classes 0 and 1 become
-/// `off` and `on`.
+/// `on_value` at the class and `off_value` elsewhere; for a single output (N, 1), the classes 0 and
+/// 1 become `off_value` and `on_value`.
 [[nodiscard]] inline tensor target_values(std::string_view loss, const variable& y,
-                                          const targets& t, double on = 1, double off = 0) {
+                                          const targets& t, double on_value = 1,
+                                          double off_value = 0) {
   if (t.values) {
     require<shape_error>(t.values.shape() == y.shape(), loss,
                          ": expected targets with the shape of the model's output, ", y.shape(),
@@ -100,8 +102,8 @@ namespace detail {
       y.shape().rank() == 2, loss,
       ": expected a model with outputs (N, K), since the targets are classes, got ", y.shape());
   const std::size_t outputs = y.shape()[1];
-  return outputs == 1 ? y.device().run(kernels::one_hot{1, off, on}, t.labels)
-                      : y.device().run(kernels::one_hot{outputs, on, off}, t.labels);
+  return outputs == 1 ? y.device().run(kernels::one_hot{1, off_value, on_value}, t.labels)
+                      : y.device().run(kernels::one_hot{outputs, on_value, off_value}, t.labels);
 }
 
 }  // namespace detail

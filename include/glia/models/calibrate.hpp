@@ -53,16 +53,16 @@ class calibration {
   }
 
   [[nodiscard]] quantization run() {
-    quantization all;
-    all.products = look_at_products();
+    quantization result;
+    result.products = look_at_products();
     const std::vector<float> expected = outputs(net_->prepare({.batch_size = rows_}));
-    for (quantized_product& one : all.products) {
-      const prepared alone = net_->prepare({.products = {one}}, {.batch_size = rows_});
-      one.error = computes_integers(alone) ? distance(outputs(alone), expected)
-                                           : std::numeric_limits<double>::infinity();
+    for (quantized_product& product : result.products) {
+      const prepared alone = net_->prepare({.products = {product}}, {.batch_size = rows_});
+      product.error = computes_integers(alone) ? distance(outputs(alone), expected)
+                                               : std::numeric_limits<double>::infinity();
     }
-    choose(all, expected);
-    return all;
+    choose(result, expected);
+    return result;
   }
 
  private:
@@ -74,9 +74,9 @@ class calibration {
 
   /// Whether a prepared model computes a product with integers. Always true on backends without
   /// integer kernels, which compute quantized products in float.
-  [[nodiscard]] bool computes_integers(const prepared& made) {
+  [[nodiscard]] bool computes_integers(const prepared& ready) {
     return !has_fused<kernels::quantized_chain>(net_->device()) ||
-           std::any_of(made.calls().nodes().begin(), made.calls().nodes().end(),
+           std::any_of(ready.calls().nodes().begin(), ready.calls().nodes().end(),
                        [](const graph_node& node) {
                          return node.kernel.as<kernels::quantized_chain>() != nullptr;
                        });
@@ -92,7 +92,7 @@ class calibration {
     const graph_uses uses(g);
     // Skips kernels that only change the shape and copy nothing.
     const auto source = [&](value_id id) {
-      while (uses.maker(id) != graph_uses::none) {
+      while (uses.maker(id) != graph_uses::no_node) {
         const graph_node& maker = g.nodes()[uses.maker(id)];
         if (!maker.kernel.relabels(g.specs(maker.operands))) {
           break;
@@ -101,7 +101,7 @@ class calibration {
       }
       return id;
     };
-    std::vector<seen_product> seen;
+    std::vector<seen_product> products;
     std::map<value_id, number_histogram> inputs;
     std::map<value_id, std::vector<float>> weights;
     for (const passes::product_place& place : passes::fixed_products(g, fixed)) {
@@ -109,7 +109,7 @@ class calibration {
       const value_id x = source(node.operands[0]);
       const value_id w = source(node.operands[1]);
       const std::size_t outputs = g.spec(node.operands[1]).shape.back();
-      seen.push_back({{place.layer, place.number, 1, 0, std::vector<float>(outputs), 0}, x, w});
+      products.push_back({{place.layer, place.number, 1, 0, std::vector<float>(outputs), 0}, x, w});
       inputs[x];
       weights[w];
     }
@@ -133,12 +133,12 @@ class calibration {
       }
     }
     std::vector<quantized_product> result;
-    for (seen_product& one : seen) {
-      const byte_scale range = inputs.at(one.x).best_bytes();
-      one.product.input_scale = range.scale;
-      one.product.input_zero = range.zero;
-      set_scales(weights.at(one.w), one.product.weight_scales);
-      result.push_back(std::move(one.product));
+    for (seen_product& entry : products) {
+      const byte_scale range = inputs.at(entry.x).best_bytes();
+      entry.product.input_scale = range.scale;
+      entry.product.input_zero = range.zero;
+      set_scales(weights.at(entry.w), entry.product.weight_scales);
+      result.push_back(std::move(entry.product));
     }
     return result;
   }
@@ -185,71 +185,71 @@ class calibration {
   static void set_scales(std::span<const float> w, std::vector<float>& scales) {
     std::vector<float> largest(scales.size(), 0);
     for (std::size_t i = 0; i < w.size(); ++i) {
-      float& one = largest[i % largest.size()];
-      one = std::max(one, std::abs(w[i]));
+      float& maximum = largest[i % largest.size()];
+      maximum = std::max(maximum, std::abs(w[i]));
     }
-    std::transform(largest.begin(), largest.end(), scales.begin(), [](float most) {
-      const float scale = most / 127;
+    std::transform(largest.begin(), largest.end(), scales.begin(), [](float maximum) {
+      const float scale = maximum / 127;
       return std::isnormal(scale) ? scale : 1;
     });
   }
 
-  [[nodiscard]] std::vector<float> outputs(const prepared& made) const {
-    const std::size_t each = rows_ * net_->output_shape().size();
-    std::vector<float> y(batches_ * each);
+  [[nodiscard]] std::vector<float> outputs(const prepared& ready) const {
+    const std::size_t size = rows_ * net_->output_shape().size();
+    std::vector<float> y(batches_ * size);
     for (std::size_t batch = 0; batch < batches_; ++batch) {
-      made.run(batch_at(batch), std::span<float>(y).subspan(batch * each, each));
+      ready.run(batch_at(batch), std::span<float>(y).subspan(batch * size, size));
     }
     return y;
   }
 
   [[nodiscard]] static double distance(std::span<const float> y, std::span<const float> expected) {
     double changed = 0;
-    double all = 0;
+    double total = 0;
     for (std::size_t i = 0; i < y.size(); ++i) {
-      const double by = static_cast<double>(y[i]) - static_cast<double>(expected[i]);
-      changed += by * by;
-      all += static_cast<double>(expected[i]) * static_cast<double>(expected[i]);
+      const double difference = static_cast<double>(y[i]) - static_cast<double>(expected[i]);
+      changed += difference * difference;
+      total += static_cast<double>(expected[i]) * static_cast<double>(expected[i]);
     }
-    return changed == 0 ? 0 : std::sqrt(changed / all);
+    return changed == 0 ? 0 : std::sqrt(changed / total);
   }
 
   /// Chooses the products that together change the outputs by at most the tolerance. It takes the
   /// products with the smallest errors first, and adds up the squares of the errors as if they were
   /// independent.
-  void choose(quantization& all, std::span<const float> expected) const {
-    const std::size_t count = all.products.size();
+  void choose(quantization& result, std::span<const float> expected) const {
+    const std::size_t count = result.products.size();
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return all.products[a].error < all.products[b].error;
+      return result.products[a].error < result.products[b].error;
     });
-    std::size_t kept = 0;
-    for (double sum = 0; kept < count; ++kept) {
-      sum += std::pow(all.products[order[kept]].error, 2);
+    std::size_t accepted = 0;
+    for (double sum = 0; accepted < count; ++accepted) {
+      sum += std::pow(result.products[order[accepted]].error, 2);
       if (!(std::sqrt(sum) <= options_.tolerance)) {
         break;
       }
     }
     quantization chosen;
-    for (;; kept -= (kept + 9) / 10) {  // fewer products if the errors are not independent
-      std::vector<bool> in(count, false);
-      for (std::size_t i = 0; i < kept; ++i) {
-        in[order[i]] = true;
+    for (;; accepted -= (accepted + 9) / 10) {  // fewer products if the errors are not independent
+      std::vector<bool> selected(count, false);
+      for (std::size_t i = 0; i < accepted; ++i) {
+        selected[order[i]] = true;
       }
       chosen.products.clear();
       for (std::size_t i = 0; i < count; ++i) {
-        if (in[i]) {
-          chosen.products.push_back(all.products[i]);
+        if (selected[i]) {
+          chosen.products.push_back(result.products[i]);
         }
       }
       chosen.error = distance(outputs(net_->prepare(chosen, {.batch_size = rows_})), expected);
-      if (kept == 0 || chosen.error <= options_.tolerance) {
+      if (accepted == 0 || chosen.error <= options_.tolerance) {
         break;
       }
     }
-    chosen.left_in_float = count - kept;
-    all = std::move(chosen);
+    chosen.left_in_float = count - accepted;
+    result = std::move(chosen);
   }
 
   const Model* net_;
@@ -281,14 +281,14 @@ template <class Model, class Expression>
 [[nodiscard]] quantization calibrate(const Model& net, const xt::xexpression<Expression>& samples,
                                      const calibrate_options& options = {}) {
   const xt::xarray<float> x = samples.derived_cast();
-  const shape given(x.shape().begin(), x.shape().end());
-  static_cast<void>(net.core().require_inputs(given));
-  require<value_error>(given[0] > 0 && options.batch_size > 0 && options.tolerance >= 0,
+  const shape extents(x.shape().begin(), x.shape().end());
+  static_cast<void>(net.core().require_inputs(extents));
+  require<value_error>(extents[0] > 0 && options.batch_size > 0 && options.tolerance >= 0,
                        "calibrate: expected at least 1 sample, a batch_size of at least 1 and a "
                        "tolerance of at least 0, got ",
-                       given[0], " samples, ", options.batch_size, " and ", options.tolerance);
-  const Model now(net);  // training on another thread does not change the copy
-  return detail::calibration<Model>(now, {x.data(), x.size()}, options).run();
+                       extents[0], " samples, ", options.batch_size, " and ", options.tolerance);
+  const Model copy(net);  // training on another thread does not change the copy
+  return detail::calibration<Model>(copy, {x.data(), x.size()}, options).run();
 }
 
 /// Calibrates with `calibrate_options::samples` samples of a data set, taken at equal distances.
@@ -296,8 +296,8 @@ template <class Model, dataset D>
 [[nodiscard]] quantization calibrate(const Model& net, const D& data,
                                      const calibrate_options& options = {}) {
   const std::size_t count = std::min<std::size_t>(options.samples, data.size());
-  const shape all = batch_of(count, data.input_shape());
-  xt::xarray<float> x(xt::xarray<float>::shape_type(all.begin(), all.end()));
+  const shape extents = batch_of(count, data.input_shape());
+  xt::xarray<float> x(xt::xarray<float>::shape_type(extents.begin(), extents.end()));
   const std::size_t size = data.input_shape().size();
   for (std::size_t i = 0; i < count; ++i) {
     data.input(i * data.size() / count, std::span<float>(x.data() + i * size, size));

@@ -26,17 +26,18 @@ namespace glia {
 /// checked before any parameter changes.
 ///
 /// Throws `value_error` if each model has a parameter that the other lacks, or if another thread
-/// trains `to`, and `shape_error` if two parameters of the same name have different shapes.
-template <class From, class To>
-void copy_parameters(const From& from, To& to) {
-  static_assert(!std::is_const_v<To>,
+/// trains `destination`. Throws `shape_error` if two parameters of the same name have different
+/// shapes.
+template <class Source, class Destination>
+void copy_parameters(const Source& source, Destination& destination) {
+  static_assert(!std::is_const_v<Destination>,
                 "copy_parameters: the second model is const, but its parameters change; expected "
                 "copy_parameters(from, to)");
-  const auto given = from.core().parameters_now();
-  auto& parameters = to.parameters();
+  const auto sources = source.core().parameters_now();
+  auto& parameters = destination.parameters();
   std::map<std::string_view, std::size_t> by_name;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    by_name.emplace(given[i].spec.name, i);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    by_name.emplace(sources[i].spec.name, i);
   }
   std::string missing;
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
@@ -48,7 +49,7 @@ void copy_parameters(const From& from, To& to) {
       continue;
     }
     require_same_shape(text("copy_parameters: ", spec.name).c_str(), spec.shape,
-                       given[found->second].spec.shape);
+                       sources[found->second].spec.shape);
     pairs.emplace_back(found->second, i);
     by_name.erase(found);
   }
@@ -59,11 +60,12 @@ void copy_parameters(const From& from, To& to) {
                        by_name.empty() ? std::string_view() : by_name.begin()->first,
                        "'; give the layers the same names, for example with named");
   std::vector<tensor> copies;
-  for (const auto& [source, target] : pairs) {
-    copies.push_back(tensor_of(to.device(), numbers_of(from.device(), given[source].value),
-                               given[source].spec.shape));
+  for (const auto& [index, target] : pairs) {
+    copies.push_back(tensor_of(destination.device(),
+                               numbers_of(source.device(), sources[index].value),
+                               sources[index].spec.shape));
   }
-  const model_access::training alone(to.access());
+  const model_access::training alone(destination.access());
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     parameters[pairs[i].second].value = std::move(copies[i]);
   }

@@ -50,10 +50,10 @@ class inference {
 /// empty. Any number of threads can use it, as long as the parameters do not change meanwhile.
 class inference_cache {
  public:
-  inference_cache() { made_.reserve(most); }
+  inference_cache() { entries_.reserve(max_entries); }
   inference_cache(const inference_cache&) : inference_cache() {}
   inference_cache& operator=(const inference_cache&) {
-    made_.clear();
+    entries_.clear();
     return *this;
   }
 
@@ -64,21 +64,21 @@ class inference_cache {
       function_ref<std::shared_ptr<detail::inference_programs>()> make) const;
 
  private:
-  static constexpr std::size_t most = 16;
+  static constexpr std::size_t max_entries = 16;
 
   struct entry {
     std::size_t rows = 0;
     std::shared_ptr<detail::inference_programs> programs;
     /// The last snapshot. Null on devices that compile whole graphs, because the snapshot would
     /// keep tensors whose memory a training step overwrites.
-    std::shared_ptr<const inference> made;
+    std::shared_ptr<const inference> snapshot;
   };
 
   [[nodiscard]] entry find(std::size_t rows) const;
-  void keep(entry one) const;
+  void keep(entry added) const;
 
   mutable detail::spin_lock lock_;
-  mutable std::vector<entry> made_;
+  mutable std::vector<entry> entries_;
 };
 
 }  // namespace glia

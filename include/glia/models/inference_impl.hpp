@@ -43,10 +43,10 @@ GLIA_INLINE std::shared_ptr<detail::inference_programs> detail::inference_progra
   }
   passes::hoisted parts = passes::hoist(std::move(g), varying);
   if (depth_first) {
-    device.implementation().cut_batch(parts.each, rows);
+    device.implementation().cut_batch(parts.varying, rows);
   }
-  return std::make_shared<detail::inference_programs>(program(std::move(parts.once), device),
-                                                      program(std::move(parts.each), device));
+  return std::make_shared<detail::inference_programs>(program(std::move(parts.fixed), device),
+                                                      program(std::move(parts.varying), device));
 }
 
 GLIA_INLINE inference::inference(std::shared_ptr<detail::inference_programs> programs,
@@ -63,13 +63,13 @@ GLIA_INLINE inference::inference(std::shared_ptr<detail::inference_programs> pro
   std::move(hoisted.begin(), hoisted.end(), std::back_inserter(fixed_));
 }
 
-GLIA_INLINE const graph& inference::calls() const { return programs_->each.calls(); }
-GLIA_INLINE const device& inference::device() const { return programs_->each.device(); }
+GLIA_INLINE const graph& inference::calls() const { return programs_->main.calls(); }
+GLIA_INLINE const device& inference::device() const { return programs_->main.device(); }
 
 GLIA_INLINE tensor inference::operator()(tensor x, timeline* times) const {
   tensor y;
   tensor* const input = &x;
-  programs_->each.run(std::span(&input, 1), std::span(&y, 1), {fixed_, version_}, nullptr, times);
+  programs_->main.run(std::span(&input, 1), std::span(&y, 1), {fixed_, version_}, nullptr, times);
   return y;
 }
 
@@ -86,41 +86,41 @@ GLIA_INLINE std::shared_ptr<const inference> inference_cache::get(
     std::size_t rows, const parameter_list& parameters,
     function_ref<std::shared_ptr<detail::inference_programs>()> make) const {
   const entry known = find(rows);
-  if (known.made && known.made->is_of(parameters)) {
-    return known.made;
+  if (known.snapshot && known.snapshot->is_of(parameters)) {
+    return known.snapshot;
   }
   auto programs = known.programs ? known.programs : make();
-  auto made = std::make_shared<const inference>(programs, parameters);
-  const bool whole = programs->each.device().compiles_whole_graphs();
-  keep({rows, std::move(programs), whole ? nullptr : made});
-  return made;
+  auto snapshot = std::make_shared<const inference>(programs, parameters);
+  const bool whole = programs->main.device().compiles_whole_graphs();
+  keep({rows, std::move(programs), whole ? nullptr : snapshot});
+  return snapshot;
 }
 
 GLIA_INLINE inference_cache::entry inference_cache::find(std::size_t rows) const {
   const std::lock_guard guard(lock_);
-  for (const entry& one : made_) {
-    if (one.rows == rows) {
-      return one;
+  for (const entry& known : entries_) {
+    if (known.rows == rows) {
+      return known;
     }
   }
   return {};
 }
 
-GLIA_INLINE void inference_cache::keep(entry one) const {
+GLIA_INLINE void inference_cache::keep(entry added) const {
   const std::lock_guard guard(lock_);
-  for (entry& known : made_) {
-    if (known.rows == one.rows) {
-      std::swap(known, one);
+  for (entry& known : entries_) {
+    if (known.rows == added.rows) {
+      std::swap(known, added);
       return;
     }
   }
-  if (made_.size() < most) {
-    made_.push_back(std::move(one));
+  if (entries_.size() < max_entries) {
+    entries_.push_back(std::move(added));
     return;
   }
   // Removes the oldest entry, which is destroyed after the lock is released.
-  std::swap(made_.front(), one);
-  std::rotate(made_.begin(), made_.begin() + 1, made_.end());
+  std::swap(entries_.front(), added);
+  std::rotate(entries_.begin(), entries_.begin() + 1, entries_.end());
 }
 
 }  // namespace glia

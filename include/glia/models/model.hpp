@@ -169,8 +169,8 @@ class model {
   [[nodiscard]] xt::xarray<T> predict(const xt::xexpression<Expression>& inputs,
                                       const predict_options& options = {}) const {
     const xt::xarray<T>& x = inputs.derived_cast();
-    const shape given(x.shape().begin(), x.shape().end());
-    const shape out = core().require_inputs(given);
+    const shape extents(x.shape().begin(), x.shape().end());
+    const shape out = core().require_inputs(extents);
     xt::xarray<T> y(typename xt::xarray<T>::shape_type(out.begin(), out.end()));
     core().template predict<T>({x.data(), x.size()}, {y.data(), y.size()},
                                detail::batch_size_for(options.batch_size, sample_shape()));
@@ -185,9 +185,9 @@ class model {
 
   /// Makes a fast copy of the model that computes matrix products and convolutions with 8-bit
   /// integers; see `calibrate`. Throws `value_error` if the quantization belongs to another model.
-  [[nodiscard]] prepared prepare(const quantization& how,
+  [[nodiscard]] prepared prepare(const quantization& scales,
                                  const prepare_options& options = {}) const {
-    return core().prepare(options.batch_size, how);
+    return core().prepare(options.batch_size, scales);
   }
 
   /// Computes the outputs of one batch, with the inputs and outputs in plain memory, without extra

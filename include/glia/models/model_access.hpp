@@ -88,18 +88,18 @@ class alignas(64) model_access {
   }
 
   /// Adds a reader, or takes the lock for training. Returns false if another thread trains.
-  bool enter(std::uint64_t what) const noexcept {
+  bool enter(std::uint64_t increment) const noexcept {
     const std::uint64_t process = std::uint64_t{detail::process_number()} << 32;
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     for (int tries = 0;; ++tries) {
-      const std::uint64_t now = word >> 32 == process >> 32 ? word : process;
-      if ((now & claimed) != 0) {
-        if (what == claimed) {
+      const std::uint64_t current = word >> 32 == process >> 32 ? word : process;
+      if ((current & claimed) != 0) {
+        if (increment == claimed) {
           return false;
         }
         wait(tries);
         word = word_.load(std::memory_order_relaxed);
-      } else if (word_.compare_exchange_weak(word, now + what, std::memory_order_acquire,
+      } else if (word_.compare_exchange_weak(word, current + increment, std::memory_order_acquire,
                                              std::memory_order_relaxed)) {
         return true;
       }

@@ -41,9 +41,9 @@ namespace detail {
 /// shape that fit into 32 MB, from 1 to 256. Otherwise it is `asked`.
 [[nodiscard]] constexpr std::size_t batch_size_for(std::size_t asked, const shape& sample) {
   constexpr std::size_t bytes = 32 << 20;
-  constexpr std::size_t most = 256;
-  const std::size_t each = std::max<std::size_t>(sample.size() * sizeof(float), 1);
-  return asked > 0 ? asked : std::clamp<std::size_t>(bytes / each, 1, most);
+  constexpr std::size_t max_samples = 256;
+  const std::size_t sample_bytes = std::max<std::size_t>(sample.size() * sizeof(float), 1);
+  return asked > 0 ? asked : std::clamp<std::size_t>(bytes / sample_bytes, 1, max_samples);
 }
 
 }  // namespace detail
@@ -148,11 +148,11 @@ class model_core {
   /// other numbers.
   template <class T>
   void require_integers(std::span<const T> samples, model_part part) const;
-  /// Throws `shape_error` if `got` is not the shape of a batch for this part of the model.
-  void require_batch(const shape& got, model_part part) const;
-  /// Returns the shape of the outputs for inputs of the shape `given`. Throws `shape_error` if
-  /// `given` does not fit the model.
-  [[nodiscard]] shape require_inputs(const shape& given) const;
+  /// Throws `shape_error` if `batch` is not the shape of a batch for this part of the model.
+  void require_batch(const shape& batch, model_part part) const;
+  /// Returns the shape of the outputs for inputs of this shape. Throws `shape_error` if the shape
+  /// does not fit the model.
+  [[nodiscard]] shape require_inputs(const shape& inputs) const;
 
   /// Computes outputs from inputs, both in buffers on the host, for `batch_size` samples at a time.
   template <class T>
@@ -162,7 +162,7 @@ class model_core {
   void predict_batch(std::span<const T> inputs, std::span<T> outputs) const;
 
   [[nodiscard]] prepared prepare(std::size_t batch) const;
-  [[nodiscard]] prepared prepare(std::size_t batch, const quantization& how) const;
+  [[nodiscard]] prepared prepare(std::size_t batch, const quantization& scales) const;
 
  private:
   model_core(const model_core& other, const model_access::reading&)

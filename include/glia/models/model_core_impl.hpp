@@ -19,9 +19,9 @@
 namespace glia {
 
 GLIA_INLINE value_id frozen_end::value_in(const graph& pass) const {
-  const bool there = node < pass.nodes().size() && pass.nodes()[node].results[0] != no_value;
-  const value_id value = there ? pass.nodes()[node].results[0] : no_value;
-  require<value_error>(there && sample_of(pass.spec(value).shape) == output,
+  const bool found = node < pass.nodes().size() && pass.nodes()[node].results[0] != no_value;
+  const value_id value = found ? pass.nodes()[node].results[0] : no_value;
+  require<value_error>(found && sample_of(pass.spec(value).shape) == output,
                        "model: the model runs different kernels for other batch sizes, so that "
                        "the outputs of its frozen layers cannot be cached; use "
                        "fit_options{.frozen_outputs = {.cache = false}}");
@@ -72,10 +72,10 @@ GLIA_INLINE const shape& model_core::sample_shape_of(model_part part) const {
   return part == model_part::trained && frontier_ ? frontier_->output : sample_;
 }
 
-GLIA_INLINE void model_core::require_batch(const shape& got, model_part part) const {
-  const shape expected = batch_of(got.rank() == 0 ? 0 : got[0], sample_shape_of(part));
-  require<shape_error>(got == expected && got[0] > 0, "model: expected a batch ",
-                       batch_text(expected), " of at least one sample, got ", got);
+GLIA_INLINE void model_core::require_batch(const shape& batch, model_part part) const {
+  const shape expected = batch_of(batch.rank() == 0 ? 0 : batch[0], sample_shape_of(part));
+  require<shape_error>(batch == expected && batch[0] > 0, "model: expected a batch ",
+                       batch_text(expected), " of at least one sample, got ", batch);
 }
 
 template <class T>
@@ -91,33 +91,33 @@ GLIA_INLINE tensor model_core::infer(model_part part, tensor x) const {
   return (*ready)(std::move(x));
 }
 
-GLIA_INLINE shape model_core::require_inputs(const shape& given) const {
-  require<shape_error>(given.rank() > 0 && given == batch_of(given[0], sample_),
+GLIA_INLINE shape model_core::require_inputs(const shape& inputs) const {
+  require<shape_error>(inputs.rank() > 0 && inputs == batch_of(inputs[0], sample_),
                        "predict: expected inputs of shape ", batch_text(batch_of(1, sample_)),
-                       ", got ", given);
-  return batch_of(given[0], output_shape());
+                       ", got ", inputs);
+  return batch_of(inputs[0], output_shape());
 }
 
 template <class T>
 void model_core::predict(std::span<const T> inputs, std::span<T> outputs,
                          std::size_t batch_size) const {
-  const std::size_t in = sample_.size();
-  const std::size_t out = output_shape().size();
-  const std::size_t most = std::min(batch_size, inputs.size() / in);
+  const std::size_t input_size = sample_.size();
+  const std::size_t output_size = output_shape().size();
+  const std::size_t rows = std::min(batch_size, inputs.size() / input_size);
   while (!inputs.empty()) {
-    const std::size_t count = std::min(most, inputs.size() / in);
-    if (rows_for(model_part::whole, count, most) > count) {
+    const std::size_t count = std::min(rows, inputs.size() / input_size);
+    if (rows_for(model_part::whole, count, rows) > count) {
       // Uses the graph of the full batches, with padding after the samples.
-      std::vector<T> filled(most * in);
+      std::vector<T> filled(rows * input_size);
       std::copy(inputs.begin(), inputs.end(), filled.begin());
-      std::vector<T> given(most * out);
-      predict_batch(std::span<const T>(filled), std::span<T>(given));
-      std::copy_n(given.begin(), outputs.size(), outputs.begin());
+      std::vector<T> result(rows * output_size);
+      predict_batch(std::span<const T>(filled), std::span<T>(result));
+      std::copy_n(result.begin(), outputs.size(), outputs.begin());
       return;
     }
-    predict_batch(inputs.first(count * in), outputs.first(count * out));
-    inputs = inputs.subspan(count * in);
-    outputs = outputs.subspan(count * out);
+    predict_batch(inputs.first(count * input_size), outputs.first(count * output_size));
+    inputs = inputs.subspan(count * input_size);
+    outputs = outputs.subspan(count * output_size);
   }
 }
 
@@ -143,11 +143,11 @@ GLIA_INLINE prepared model_core::prepare(std::size_t batch) const {
           plan_.integers};
 }
 
-GLIA_INLINE prepared model_core::prepare(std::size_t batch, const quantization& how) const {
+GLIA_INLINE prepared model_core::prepare(std::size_t batch, const quantization& scales) const {
   require<value_error>(batch > 0, "prepare: expected a batch of at least one sample");
   const model_access::reading unchanged(access_);
   const auto quantize = [&](graph& g) {
-    passes::quantize_products(g, detail::fixed_values(g, {0}), how);
+    passes::quantize_products(g, detail::fixed_values(g, {0}), scales);
   };
   const function_ref<void(graph&)> quantized(quantize);
   const auto programs = detail::inference_programs::make(recorded(model_part::whole, batch),
@@ -189,19 +189,19 @@ GLIA_INLINE recorder model_core::recorded(model_part part, std::size_t rows) con
 /// new values for some parameters.
 GLIA_INLINE recorder model_core::record(run_mode mode, std::size_t rows) const {
   recorder result(device_.fused());
-  tape at(result);
-  variable x = at.constant(result.samples("inputs", real_of(batch_of(rows, sample_))));
+  glia::tape tape(result);
+  variable x = tape.constant(result.samples("inputs", real_of(batch_of(rows, sample_))));
   parameter_list parameters = detail::as_inputs(result, parameters_);
   std::vector<gradient_slot> slots;
   if (mode == run_mode::training) {
-    const parameter_list before = parameters;
-    scope s(at, parameters, slots, result.input("key", {{step_key::words}, element::index}));
+    const parameter_list old_parameters = parameters;
+    scope s(tape, parameters, slots, result.input("key", {{step_key::words}, element::index}));
     result.output("outputs", run(s, std::move(x)).value());
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      result.next(before[i].value, parameters[i].value);
+      result.next(old_parameters[i].value, parameters[i].value);
     }
   } else {
-    scope s(at, std::as_const(parameters), slots);
+    scope s(tape, std::as_const(parameters), slots);
     result.output("outputs", run(s, std::move(x)).value());
   }
   return result;
@@ -229,7 +229,7 @@ GLIA_INLINE void model_core::find_frontier() {
 GLIA_INLINE void model_core::cut(graph& g, std::size_t rows) const {
   const recorder in_training = record(run_mode::training, rows);
   const graph& other = in_training.recorded();
-  const auto last = passes::counterpart(other, g).of(frontier_->value_in(other));
+  const auto last = passes::counterpart(other, g).find(frontier_->value_in(other));
   require<value_error>(last && passes::begin_at(g, 0, *last),
                        "model: the frozen layers run differently in inference than in training; "
                        "pass the samples themselves instead of frozen_outputs");

@@ -80,24 +80,24 @@ void load(Model& net, const std::filesystem::path& path) {
   for (const named_tensor& t : content.tensors) {
     by_name.emplace(t.name, &t);
   }
-  std::vector<tensor> made;
+  std::vector<tensor> tensors;
   for (const auto& p : parameters) {
-    const auto at = by_name.find(p.spec.name);
-    require<data_error>(at != by_name.end(), path.string(), ": there is no tensor '", p.spec.name,
-                        "'; the file is damaged");
-    const named_tensor* const found = at->second;
+    const auto entry = by_name.find(p.spec.name);
+    require<data_error>(entry != by_name.end(), path.string(), ": there is no tensor '",
+                        p.spec.name, "'; the file is damaged");
+    const named_tensor* const found = entry->second;
     require<data_error>(found->shape == p.spec.shape, path.string(), ": expected the tensor '",
                         p.spec.name, "' of shape ", p.spec.shape, ", got ", found->shape,
                         "; the file is damaged");
-    made.push_back(tensor_of(net.device(), found->values, p.spec.shape));
+    tensors.push_back(tensor_of(net.device(), found->values, p.spec.shape));
   }
   require<data_error>(
-      content.tensors.size() == made.size() || kind->second == detail::checkpoint_file,
-      path.string(), ": expected ", made.size(), " tensors, got ", content.tensors.size(),
+      content.tensors.size() == tensors.size() || kind->second == detail::checkpoint_file,
+      path.string(), ": expected ", tensors.size(), " tensors, got ", content.tensors.size(),
       "; the file is damaged");
   const model_access::training alone(net.access());
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    parameters[i].value = std::move(made[i]);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    parameters[i].value = std::move(tensors[i]);
   }
 }
 

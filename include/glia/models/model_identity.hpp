@@ -17,7 +17,7 @@ namespace glia::detail {
 /// Returns the first line in which two texts differ, from each text.
 [[nodiscard]] inline std::pair<std::string_view, std::string_view> first_difference(
     std::string_view a, std::string_view b) {
-  const auto line = [](std::string_view all) { return all.substr(0, all.find('\n')); };
+  const auto line = [](std::string_view lines) { return lines.substr(0, lines.find('\n')); };
   while (line(a) == line(b) && line(a).size() < a.size() && line(b).size() < b.size()) {
     a.remove_prefix(line(a).size() + 1);
     b.remove_prefix(line(b).size() + 1);
@@ -49,18 +49,19 @@ namespace glia::detail {
 
 /// Throws `data_error`, with the path and the first difference, if the metadata of a file belong to
 /// another network or are missing.
-inline void require_identity(const std::string& file, const std::map<std::string, std::string>& got,
+inline void require_identity(const std::string& file,
+                             const std::map<std::string, std::string>& metadata,
                              const std::map<std::string, std::string>& expected) {
-  const auto said = [&](const char* what) -> std::string_view {
-    const auto found = got.find(what);
-    require<data_error>(found != got.end(), file,
+  const auto said = [&](const char* key) -> std::string_view {
+    const auto found = metadata.find(key);
+    require<data_error>(found != metadata.end(), file,
                         ": the file was not written by glia::save, because it has no description "
                         "of a network; use load_parameters for files of other programs");
     return found->second;
   };
-  for (const char* what : {"sample", "layers", "description"}) {
-    const auto [theirs, ours] = detail::first_difference(said(what), expected.at(what));
-    require<data_error>(theirs == ours, file, ": the file belongs to another network (", what,
+  for (const char* key : {"sample", "layers", "description"}) {
+    const auto [theirs, ours] = detail::first_difference(said(key), expected.at(key));
+    require<data_error>(theirs == ours, file, ": the file belongs to another network (", key,
                         "): the file has '", theirs, "', but the model has '", ours,
                         "'; to load the parameters of a similar network, use load_parameters");
   }

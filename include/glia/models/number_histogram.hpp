@@ -44,7 +44,7 @@ class number_histogram {
   /// and narrower ranges that contain 0. Numbers outside of a range are clipped to its ends.
   [[nodiscard]] byte_scale best_bytes() const {
     byte_scale best = bytes_over(low_, high_);
-    double least = error_of(best);
+    double minimum = error_of(best);
     float low = low_;
     float high = high_;
     for (float* const end : {&high, &low}) {  // first one end, then the other
@@ -52,11 +52,11 @@ class number_histogram {
       float chosen = whole;
       for (int percent = 98; percent >= 10; percent -= 2) {
         *end = whole * static_cast<float>(percent) / 100;
-        const byte_scale one = bytes_over(low, high);
-        const double error = error_of(one);
-        if (error < least) {
-          least = error;
-          best = one;
+        const byte_scale candidate = bytes_over(low, high);
+        const double error = error_of(candidate);
+        if (error < minimum) {
+          minimum = error;
+          best = candidate;
           chosen = *end;
         }
       }
@@ -73,8 +73,8 @@ class number_histogram {
   }
   [[nodiscard]] std::size_t bin_of(float x) const {
     const double width = bin_width();
-    const double at = (static_cast<double>(x) - static_cast<double>(low_)) / width;
-    return width > 0 ? std::min(bins - 1, static_cast<std::size_t>(at)) : 0;
+    const double position = (static_cast<double>(x) - static_cast<double>(low_)) / width;
+    return width > 0 ? std::min(bins - 1, static_cast<std::size_t>(position)) : 0;
   }
 
   [[nodiscard]] static byte_scale bytes_over(float low, float high) {
@@ -98,8 +98,8 @@ class number_histogram {
       const double byte = std::clamp(std::nearbyint(x / scale) + r.zero, 0.0, 255.0);
       // The numbers of a bin are spread over the whole interval of their byte.
       const double inside = scale * scale / 12;
-      const double off = std::abs(x - (byte - r.zero) * scale);
-      const double square = off <= scale ? inside : off * off;
+      const double distance = std::abs(x - (byte - r.zero) * scale);
+      const double square = distance <= scale ? inside : distance * distance;
       sum += static_cast<double>(counts_[bin]) * square;
     }
     return sum;

@@ -16,17 +16,17 @@ GLIA_INLINE model_plan plan(function_ref<variable(scope&, variable)> describe, c
   require<shape_error>(sample.size() > 0,
                        "model: expected a sample shape with extents of at least 1, got ", sample);
   const recorder calls(fused);
-  tape on(calls);
+  glia::tape tape(calls);
   parameter_list parameters;
   std::vector<gradient_slot> slots;
   plan_writer plan(calls.recorded(), batch_of(1, sample));
-  scope s(on, parameters, slots, plan);
-  variable y = describe(s, on.constant(calls.input("inputs", real_of(batch_of(1, sample)))));
+  scope s(tape, parameters, slots, plan);
+  variable y = describe(s, tape.constant(calls.input("inputs", real_of(batch_of(1, sample)))));
   const shape output = y.shape();
   const variable total = ops::sum(y);
   plan.end_forward(output);
   if (total.needs_gradient()) {
-    on.backward(total);
+    tape.backward(total);
   }
   return std::move(plan).finish();
 }

@@ -26,8 +26,8 @@ template <layer Description>
     const model<Description>& net, const std::vector<named_array>& inputs,
     const predict_options& options = {}) {
   const model_plan& plan = net.plan();
-  const auto given = detail::parts_of("predict", inputs, detail::sample_count(inputs));
-  detail::require_parts("predict", "inputs", plan.inputs, given);
+  const auto parts = detail::parts_of("predict", inputs, detail::sample_count(inputs));
+  detail::require_parts("predict", "inputs", plan.inputs, parts);
   const xt::xarray<float> y = net.predict(rows_of(inputs), options);
   std::map<std::string, xt::xarray<float>> result;
   for (const row_part& part : plan.outputs) {

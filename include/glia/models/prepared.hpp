@@ -32,18 +32,21 @@ struct prepare_options {
 /// Any number of threads can call it at the same time. Each call has its own working memory.
 class prepared {
  public:
-  prepared(std::shared_ptr<const inference> made, const shape& batch, const shape& output,
+  prepared(std::shared_ptr<const inference> snapshot, const shape& batch, const shape& output,
            std::vector<detail::integer_range> integers)
-      : made_(std::move(made)), batch_(batch), output_(output), integers_(std::move(integers)) {}
+      : snapshot_(std::move(snapshot)),
+        batch_(batch),
+        output_(output),
+        integers_(std::move(integers)) {}
 
   /// Computes the outputs (N, ...) for inputs (N, ...sample). N is the `batch_size` of
   /// `prepare_options`. Throws `shape_error` for other shapes.
   template <std::floating_point T = float, class Expression>
   [[nodiscard]] xt::xarray<T> operator()(const xt::xexpression<Expression>& inputs) const {
     const xt::xarray<T> x = inputs.derived_cast();
-    const shape given(x.shape().begin(), x.shape().end());
-    require<shape_error>(given == batch_, "prepared model: expected inputs of shape ", batch_,
-                         ", got ", given, "; call prepare again for another batch size");
+    const shape extents(x.shape().begin(), x.shape().end());
+    require<shape_error>(extents == batch_, "prepared model: expected inputs of shape ", batch_,
+                         ", got ", extents, "; call prepare again for another batch size");
     xt::xarray<T> y(typename xt::xarray<T>::shape_type(output_.begin(), output_.end()));
     run(std::span<const T>(x.data(), x.size()), std::span<T>(y.data(), y.size()));
     return y;
@@ -61,22 +64,22 @@ class prepared {
   }
 
   /// The graph of kernels that a call runs.
-  [[nodiscard]] const graph& calls() const { return made().calls(); }
+  [[nodiscard]] const graph& calls() const { return require_snapshot().calls(); }
 
  private:
   template <class T>
   void compute(std::span<const T> inputs, std::span<T> outputs, timeline* times) const {
-    const glia::device& device = made().device();
+    const glia::device& device = require_snapshot().device();
     require_integers(integers_, inputs, sample_of(batch_).size());
-    device.to_host((*made_)(device.samples_from_host(inputs, batch_), times), outputs);
+    device.to_host((*snapshot_)(device.samples_from_host(inputs, batch_), times), outputs);
   }
-  [[nodiscard]] const inference& made() const {
-    require<value_error>(made_ != nullptr,
+  [[nodiscard]] const inference& require_snapshot() const {
+    require<value_error>(snapshot_ != nullptr,
                          "prepared model: the object was moved from and cannot be used");
-    return *made_;
+    return *snapshot_;
   }
 
-  std::shared_ptr<const inference> made_;
+  std::shared_ptr<const inference> snapshot_;
   shape batch_;
   shape output_;
   std::vector<detail::integer_range> integers_;

@@ -13,9 +13,9 @@ namespace glia {
 /// Formats a number with commas: 1234567 as "1,234,567".
 [[nodiscard]] inline std::string grouped(std::size_t number) {
   std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, 1, ',');
+  for (std::size_t position = digits.size(); position > 3;) {
+    position -= 3;
+    digits.insert(position, 1, ',');
   }
   return digits;
 }

@@ -11,14 +11,14 @@
 namespace glia::mpi::detail {
 
 /// Throws `device_error` if a call of MPI failed.
-inline void check(int code, const char* what) {
+inline void check(int code, const char* function) {
   if (code == MPI_SUCCESS) {
     return;
   }
   std::array<char, MPI_MAX_ERROR_STRING> reason{};
   int length = 0;
   MPI_Error_string(code, reason.data(), &length);
-  throw device_error(text("mpi: ", what, " failed (", reason.data(), ")"));
+  throw device_error(text("mpi: ", function, " failed (", reason.data(), ")"));
 }
 
 // A request is an integer or a pointer, depending on the implementation.
@@ -29,12 +29,12 @@ static_assert(sizeof(MPI_Request) <= sizeof(rank_group::transfer::handle));
   std::memcpy(&result.handle, &request, sizeof(MPI_Request));
   return result;
 }
-[[nodiscard]] inline bool test(rank_group::transfer& one) {
+[[nodiscard]] inline bool test(rank_group::transfer& transfer) {
   MPI_Request request;
-  std::memcpy(&request, &one.handle, sizeof(MPI_Request));
+  std::memcpy(&request, &transfer.handle, sizeof(MPI_Request));
   int done = 0;
   check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-  one = transfer_of(request);
+  transfer = transfer_of(request);
   return done != 0;
 }
 
@@ -45,8 +45,8 @@ class session {
     int begun = 0;
     check(MPI_Initialized(&begun), "MPI_Initialized");
     if (begun == 0) {
-      int given = 0;
-      check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given), "MPI_Init_thread");
+      int provided = 0;
+      check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
       ours_ = true;
     }
     int level = 0;
@@ -75,8 +75,8 @@ class session {
 /// A duplicate of a communicator, which keeps glia's messages apart from all other messages.
 class owned_communicator {
  public:
-  explicit owned_communicator(MPI_Comm like) {
-    check(MPI_Comm_dup(like, &own_), "MPI_Comm_dup");
+  explicit owned_communicator(MPI_Comm original) {
+    check(MPI_Comm_dup(original, &own_), "MPI_Comm_dup");
     check(MPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
   owned_communicator(const owned_communicator&) = delete;

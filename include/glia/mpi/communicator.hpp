@@ -27,7 +27,7 @@ namespace glia::mpi {
 class communicator {
  public:
   /// Duplicates a communicator of MPI. The default contains all processes of the run.
-  explicit communicator(MPI_Comm of = MPI_COMM_WORLD) : state_(make(of)) {}
+  explicit communicator(MPI_Comm original = MPI_COMM_WORLD) : state_(make(original)) {}
 
   /// Returns the number of this process, from 0 to size() - 1.
   [[nodiscard]] std::size_t rank() const noexcept { return all().rank(); }
@@ -58,11 +58,11 @@ class communicator {
   struct owned {
     detail::session of_mpi;
     mpi::ranks ranks;
-    explicit owned(MPI_Comm of) : ranks(of) {}
+    explicit owned(MPI_Comm original) : ranks(original) {}
   };
-  [[nodiscard]] static std::shared_ptr<mpi::ranks> make(MPI_Comm of) {
-    auto all = std::make_shared<owned>(of);
-    return {all, &all->ranks};
+  [[nodiscard]] static std::shared_ptr<mpi::ranks> make(MPI_Comm original) {
+    auto state = std::make_shared<owned>(original);
+    return {state, &state->ranks};
   }
   [[nodiscard]] const mpi::ranks& all() const noexcept { return *state_; }
 
@@ -73,14 +73,14 @@ class communicator {
 /// ranks; rank 0 prints the reason.
 template <class Body>
 int run(const Body& body) {
-  const communicator all;
+  const communicator ranks;
   try {
-    return body(all);
+    return body(ranks);
   } catch (const rank_error& e) {  // all ranks have this error
-    all.end(e.what());
+    ranks.end(e.what());
     return 1;
   } catch (const std::exception& e) {
-    all.fail(e.what());
+    ranks.fail(e.what());
     return 1;
   }
 }

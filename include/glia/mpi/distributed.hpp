@@ -14,17 +14,17 @@ namespace glia {
 ///
 ///     glia::trainer trainer{net, loss, glia::adam{}, glia::distributed({.seed = 1}, ranks)};
 [[nodiscard]] inline trainer_options distributed(trainer_options options,
-                                                 const mpi::communicator& over,
-                                                 const distributed_options& how = {}) {
-  options.distribution = {over.ranks(), how};
+                                                 const mpi::communicator& ranks,
+                                                 const distributed_options& distribution = {}) {
+  options.distribution = {ranks.ranks(), distribution};
   return options;
 }
 
 /// Returns options with which several ranks share an evaluation. The ranks take the batches in
 /// turn, and all ranks get the scores of all batches.
 [[nodiscard]] inline evaluate_options distributed(evaluate_options options,
-                                                  const mpi::communicator& over) {
-  options.ranks = over.ranks().get();
+                                                  const mpi::communicator& ranks) {
+  options.ranks = ranks.ranks().get();
   return options;
 }
 

@@ -23,7 +23,7 @@ struct rank_place {
   int process = 0;
   cpu_set_t cores{};
 
-  [[nodiscard]] static rank_place here() {
+  [[nodiscard]] static rank_place current() {
     rank_place result;
     gethostname(result.host.data(), result.host.size() - 1);
     (void)!readlink("/proc/self/ns/pid", result.process_space.data(),
@@ -55,46 +55,47 @@ struct rank_place {
 
 /// Returns the number of threads that a rank should use: the number of its cores, divided by the
 /// number of ranks that share some of these cores.
-[[nodiscard]] inline std::size_t threads_for(const std::vector<rank_place>& all, std::size_t rank) {
-  const auto sharing = std::count_if(all.begin(), all.end(), [&](const rank_place& other) {
-    return all[rank].shares_cores(other);
+[[nodiscard]] inline std::size_t threads_for(const std::vector<rank_place>& places,
+                                             std::size_t rank) {
+  const auto sharing = std::count_if(places.begin(), places.end(), [&](const rank_place& other) {
+    return places[rank].shares_cores(other);
   });
   return std::max<std::size_t>(
-      all[rank].core_count() / std::max<std::size_t>(static_cast<std::size_t>(sharing), 1), 1);
+      places[rank].core_count() / std::max<std::size_t>(static_cast<std::size_t>(sharing), 1), 1);
 }
 
 /// Returns a text such as "4 ranks on 2 machines, 1 to 2 threads each", and a warning for each
 /// machine with fewer cores than threads. `threads` contains the number of threads of each rank.
-[[nodiscard]] inline std::string placement_text(const std::vector<rank_place>& all,
+[[nodiscard]] inline std::string placement_text(const std::vector<rank_place>& places,
                                                 const std::vector<std::size_t>& threads) {
   std::vector<std::size_t> first_of_host;
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
     if (std::none_of(first_of_host.begin(), first_of_host.end(),
-                     [&](std::size_t known) { return all[known].same_host(all[i]); })) {
+                     [&](std::size_t known) { return places[known].same_host(places[i]); })) {
       first_of_host.push_back(i);
     }
   }
-  const auto [least, most] = std::minmax_element(threads.begin(), threads.end());
-  const auto counted = [](std::size_t count, const char* what) {
-    return text(count, ' ', what, count == 1 ? "" : "s");
+  const auto [minimum, maximum] = std::minmax_element(threads.begin(), threads.end());
+  const auto counted = [](std::size_t count, const char* noun) {
+    return text(count, ' ', noun, count == 1 ? "" : "s");
   };
-  std::string result =
-      text(counted(all.size(), "rank"), " on ", counted(first_of_host.size(), "machine"), ", ",
-           *least == *most ? "" : text(*least, " to "), counted(*most, "thread"), " each");
+  std::string result = text(
+      counted(places.size(), "rank"), " on ", counted(first_of_host.size(), "machine"), ", ",
+      *minimum == *maximum ? "" : text(*minimum, " to "), counted(*maximum, "thread"), " each");
   for (const std::size_t host : first_of_host) {
-    std::size_t wanted = 0;
+    std::size_t thread_count = 0;
     cpu_set_t cores;
     CPU_ZERO(&cores);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].same_host(all[host])) {
-        wanted += threads[i];
-        CPU_OR(&cores, &cores, &all[i].cores);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places[i].same_host(places[host])) {
+        thread_count += threads[i];
+        CPU_OR(&cores, &cores, &places[i].cores);
       }
     }
-    const auto there = static_cast<std::size_t>(CPU_COUNT(&cores));
-    if (wanted > there) {
-      result += text("\nwarning: ", all[host].host_name(), " runs ", counted(wanted, "thread"),
-                     " on ", counted(there, "core"),
+    const auto core_count = static_cast<std::size_t>(CPU_COUNT(&cores));
+    if (thread_count > core_count) {
+      result += text("\nwarning: ", places[host].host_name(), " runs ",
+                     counted(thread_count, "thread"), " on ", counted(core_count, "core"),
                      ", which is slow; start fewer ranks there, or give each of them --threads 1");
     }
   }

@@ -28,16 +28,17 @@ namespace glia::mpi {
 /// other ranks on its machine notice that its process no longer exists.
 class ranks final : public rank_group {
  public:
-  explicit ranks(MPI_Comm of) : parts_(of), sums_(of), messages_(of), control_(of) {
+  explicit ranks(MPI_Comm original)
+      : parts_(original), sums_(original), messages_(original), control_(original) {
     int number = 0;
     int count = 0;
-    detail::check(MPI_Comm_rank(of, &number), "MPI_Comm_rank");
-    detail::check(MPI_Comm_size(of, &count), "MPI_Comm_size");
+    detail::check(MPI_Comm_rank(original, &number), "MPI_Comm_rank");
+    detail::check(MPI_Comm_size(original, &count), "MPI_Comm_size");
     rank_ = static_cast<std::size_t>(number);
     places_.resize(static_cast<std::size_t>(count));
-    const rank_place own = rank_place::here();
-    detail::check(MPI_Allgather(&own, sizeof(own), MPI_BYTE, places_.data(), sizeof(own), MPI_BYTE,
-                                messages_.get()),
+    const rank_place place = rank_place::current();
+    detail::check(MPI_Allgather(&place, sizeof(place), MPI_BYTE, places_.data(), sizeof(place),
+                                MPI_BYTE, messages_.get()),
                   "MPI_Allgather");
   }
   ranks(const ranks&) = delete;
@@ -64,15 +65,15 @@ class ranks final : public rank_group {
                   "MPI_Ialltoallv");
     return detail::transfer_of(request);
   }
-  [[nodiscard]] transfer start_gather(transfer_kind kind, rank_blocks all) override {
+  [[nodiscard]] transfer start_gather(transfer_kind kind, rank_blocks blocks) override {
     MPI_Request request = MPI_REQUEST_NULL;
-    detail::check(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, all.memory, all.bytes, all.offsets,
-                                  MPI_BYTE, channel(kind), &request),
+    detail::check(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, blocks.memory, blocks.bytes,
+                                  blocks.offsets, MPI_BYTE, channel(kind), &request),
                   "MPI_Iallgatherv");
     return detail::transfer_of(request);
   }
-  [[nodiscard]] bool is_done(transfer& one) override {
-    if (detail::test(one)) {
+  [[nodiscard]] bool is_done(transfer& request) override {
+    if (detail::test(request)) {
       return true;
     }
     look_for_failures();
@@ -87,10 +88,10 @@ class ranks final : public rank_group {
   }
 
   /// Stores the reason of a failure that all ranks already know. Rank 0 prints it.
-  void note_failure(const std::string& what) {
+  void note_failure(const std::string& reason) {
     const std::lock_guard lock(mutex_);
     if (failure_.empty()) {
-      failure_ = what;
+      failure_ = reason;
     }
   }
 
@@ -132,11 +133,11 @@ class ranks final : public rank_group {
 
   /// Checks whether another rank has failed or its process no longer exists.
   void look() {
-    const auto now = clock::now();
-    if (!failure_.empty() || now - looked_ < between_looks) {
+    const auto time = clock::now();
+    if (!failure_.empty() || time - looked_ < between_looks) {
       return;
     }
-    looked_ = now;
+    looked_ = time;
     MPI_Status status;
     if (const int source = probe(failure_tag, &status); source >= 0) {
       int length = 0;
@@ -148,15 +149,15 @@ class ranks final : public rank_group {
       failure_ = reason;
       return;
     }
-    if (now - looked_at_processes_ < between_looks_at_processes) {
+    if (time - looked_at_processes_ < between_looks_at_processes) {
       return;
     }
-    looked_at_processes_ = now;
+    looked_at_processes_ = time;
     if (const int source = probe(ended_tag); source >= 0 && first_end_ == clock::time_point()) {
-      first_end_ = now;
+      first_end_ = time;
       first_ended_ = static_cast<std::size_t>(source);
     }
-    if (!leaving_ && first_end_ != clock::time_point() && now - first_end_ > grace) {
+    if (!leaving_ && first_end_ != clock::time_point() && time - first_end_ > grace) {
       failure_ = text(name_of(first_ended_), ": has ended before the other ranks");
       return;
     }
@@ -172,13 +173,13 @@ class ranks final : public rank_group {
 
   /// Returns the source of a waiting message with this tag, or -1 if no message waits.
   [[nodiscard]] int probe(int tag, MPI_Status* status = MPI_STATUS_IGNORE) const {
-    int there = 0;
+    int waiting = 0;
     MPI_Status found;
-    detail::check(MPI_Iprobe(MPI_ANY_SOURCE, tag, control_.get(), &there, &found), "MPI_Iprobe");
-    if (there != 0 && status != MPI_STATUS_IGNORE) {
+    detail::check(MPI_Iprobe(MPI_ANY_SOURCE, tag, control_.get(), &waiting, &found), "MPI_Iprobe");
+    if (waiting != 0 && status != MPI_STATUS_IGNORE) {
       *status = found;
     }
-    return there != 0 ? found.MPI_SOURCE : -1;
+    return waiting != 0 ? found.MPI_SOURCE : -1;
   }
 
   void send_to_others(const void* bytes, std::size_t count, int tag) {
@@ -199,8 +200,8 @@ class ranks final : public rank_group {
       }
       MPI_Request request = MPI_REQUEST_NULL;
       detail::check(MPI_Ibarrier(control_.get(), &request), "MPI_Ibarrier");
-      transfer all = detail::transfer_of(request);
-      while (failure_.empty() && !detail::test(all)) {
+      transfer barrier = detail::transfer_of(request);
+      while (failure_.empty() && !detail::test(barrier)) {
         {
           const std::lock_guard lock(mutex_);
           look();
@@ -219,10 +220,10 @@ class ranks final : public rank_group {
       windows_.free();
       return;
     }
-    const auto until = clock::now() + patience;
-    while (rank_ != 0 && clock::now() < until) {
-      int there = 0;  // MPI makes progress only inside its calls
-      MPI_Iprobe(MPI_ANY_SOURCE, failure_tag, control_.get(), &there, MPI_STATUS_IGNORE);
+    const auto deadline = clock::now() + patience;
+    while (rank_ != 0 && clock::now() < deadline) {
+      int waiting = 0;  // MPI makes progress only inside its calls
+      MPI_Iprobe(MPI_ANY_SOURCE, failure_tag, control_.get(), &waiting, MPI_STATUS_IGNORE);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     std::cerr << "glia: " << failure_ << std::endl;

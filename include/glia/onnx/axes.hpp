@@ -45,7 +45,7 @@ inline void advance(std::vector<std::size_t>& place, const std::vector<std::size
 
 /// Returns all elements with their axes permuted. `order` can omit axes of extent 1.
 template <class T>
-[[nodiscard]] std::vector<T> in_order(const std::vector<T>& all,
+[[nodiscard]] std::vector<T> in_order(const std::vector<T>& elements,
                                       const std::vector<std::size_t>& extents,
                                       const axis_order& order) {
   const std::vector<std::size_t> all_steps = steps_of(extents);
@@ -56,14 +56,14 @@ template <class T>
     turned.push_back(extents[axis]);
   }
   std::vector<T> result;
-  result.reserve(all.size());
+  result.reserve(elements.size());
   std::vector<std::size_t> place(order.size(), 0);
-  for (std::size_t n = 0; n < all.size(); ++n) {
-    std::size_t from = 0;
+  for (std::size_t n = 0; n < elements.size(); ++n) {
+    std::size_t source = 0;
     for (std::size_t i = 0; i < place.size(); ++i) {
-      from += place[i] * steps[i];
+      source += place[i] * steps[i];
     }
-    result.push_back(all[from]);
+    result.push_back(elements[source]);
     advance(place, turned);
   }
   return result;

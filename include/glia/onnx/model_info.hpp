@@ -36,58 +36,59 @@ struct model_info {
   /// Returns the members as metadata of a file. Throws `value_error` if a class name contains a
   /// line break.
   [[nodiscard]] std::map<std::string, std::string> to_metadata() const {
-    std::map<std::string, std::string> all;
+    std::map<std::string, std::string> metadata;
     for (const std::string& name : class_names) {
       require<value_error>(name.find('\n') == std::string::npos, "model_info: the class name '",
                            name, "' contains a line break; expected names of one line");
-      all["classes"] += name + '\n';
+      metadata["classes"] += name + '\n';
     }
     if (mean != model_info{}.mean || std != model_info{}.std) {
-      all["mean"] = exact(mean[0]) + ' ' + exact(mean[1]) + ' ' + exact(mean[2]);
-      all["std"] = exact(std[0]) + ' ' + exact(std[1]) + ' ' + exact(std[2]);
+      metadata["mean"] = exact(mean[0]) + ' ' + exact(mean[1]) + ' ' + exact(mean[2]);
+      metadata["std"] = exact(std[0]) + ' ' + exact(std[1]) + ' ' + exact(std[2]);
     }
     if (crop) {
-      all["fit"] = "crop";
+      metadata["fit"] = "crop";
     }
     if (seed) {
-      all["seed"] = std::to_string(*seed);
+      metadata["seed"] = std::to_string(*seed);
     }
     if (accuracy) {
-      all["accuracy"] = exact(*accuracy);
+      metadata["accuracy"] = exact(*accuracy);
     }
     if (!description.empty()) {
-      all["description"] = description;
+      metadata["description"] = description;
     }
-    return all;
+    return metadata;
   }
 
   /// Reads the members from a file's metadata, and ignores other keys. Throws `data_error` if a
   /// value has the wrong format.
-  [[nodiscard]] static model_info from_metadata(const std::map<std::string, std::string>& all) {
-    model_info made;
+  [[nodiscard]] static model_info from_metadata(
+      const std::map<std::string, std::string>& metadata) {
+    model_info result;
     const auto value = [&](const std::string& key) {
-      const auto found = all.find(key);
-      return found == all.end() ? std::string() : found->second;
+      const auto found = metadata.find(key);
+      return found == metadata.end() ? std::string() : found->second;
     };
     std::istringstream lines(value("classes"));
     for (std::string line; std::getline(lines, line);) {
-      made.class_names.push_back(line);
+      result.class_names.push_back(line);
     }
-    made.mean = colors(value("mean"), "mean", made.mean);
-    made.std = colors(value("std"), "std", made.std);
-    for (const float one : made.std) {
-      require<data_error>(one > 0, "the metadata value of 'std' is '", value("std"),
+    result.mean = colors(value("mean"), "mean", result.mean);
+    result.std = colors(value("std"), "std", result.std);
+    for (const float divisor : result.std) {
+      require<data_error>(divisor > 0, "the metadata value of 'std' is '", value("std"),
                           "'; expected three numbers above 0");
     }
-    made.crop = value("fit") == "crop";
-    made.description = value("description");
+    result.crop = value("fit") == "crop";
+    result.description = value("description");
     if (const std::string seed = value("seed"); !seed.empty()) {
-      made.seed = number<unsigned long long>(seed, "seed");
+      result.seed = number<unsigned long long>(seed, "seed");
     }
     if (const std::string accuracy = value("accuracy"); !accuracy.empty()) {
-      made.accuracy = number<double>(accuracy, "accuracy");
+      result.accuracy = number<double>(accuracy, "accuracy");
     }
-    return made;
+    return result;
   }
 
   friend bool operator==(const model_info&, const model_info&) = default;
@@ -100,31 +101,32 @@ struct model_info {
     return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), x).ptr};
   }
   template <class Number>
-  [[nodiscard]] static Number number(std::string_view of, std::string_view key) {
-    Number made{};
+  [[nodiscard]] static Number number(std::string_view value, std::string_view key) {
+    Number result{};
     const auto read = [&] {
       if constexpr (std::floating_point<Number>) {
-        return detail::parse_number(of.data(), of.data() + of.size(), made);
+        return detail::parse_number(value.data(), value.data() + value.size(), result);
       } else {
-        return std::from_chars(of.data(), of.data() + of.size(), made);
+        return std::from_chars(value.data(), value.data() + value.size(), result);
       }
     }();
-    require<data_error>(read.ec == std::errc{} && read.ptr == of.data() + of.size(),
-                        "the metadata value of '", key, "' is '", of, "'; expected a number");
-    return made;
+    require<data_error>(read.ec == std::errc{} && read.ptr == value.data() + value.size(),
+                        "the metadata value of '", key, "' is '", value, "'; expected a number");
+    return result;
   }
-  [[nodiscard]] static std::array<float, 3> colors(const std::string& of, std::string_view key,
-                                                   std::array<float, 3> made) {
-    if (of.empty()) {
-      return made;
+  [[nodiscard]] static std::array<float, 3> colors(const std::string& value, std::string_view key,
+                                                   std::array<float, 3> result) {
+    if (value.empty()) {
+      return result;
     }
-    std::istringstream words(of);
+    std::istringstream words(value);
     words.imbue(std::locale::classic());
-    std::string more;
-    require<data_error>(static_cast<bool>(words >> made[0] >> made[1] >> made[2]) &&
-                            !(words >> more) && std::isfinite(made[0] + made[1] + made[2]),
-                        "the metadata value of '", key, "' is '", of, "'; expected three numbers");
-    return made;
+    std::string rest;
+    require<data_error>(static_cast<bool>(words >> result[0] >> result[1] >> result[2]) &&
+                            !(words >> rest) && std::isfinite(result[0] + result[1] + result[2]),
+                        "the metadata value of '", key, "' is '", value,
+                        "'; expected three numbers");
+    return result;
   }
 };
 

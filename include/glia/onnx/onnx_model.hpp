@@ -71,15 +71,15 @@ class onnx_model {
   explicit onnx_model(const std::filesystem::path& path, const onnx_model_options& options = {})
       : content_(std::make_shared<const onnx::model_content>(path)) {
     onnx::detail::naming_file(*content_, [&] {
-      what_ = onnx::interface_of(*content_, options.channels_last, options.outputs);
+      interface_ = onnx::interface_of(*content_, options.channels_last, options.outputs);
     });
   }
 
   /// Returns the shape of a sample. Throws `value_error` if the file does not fix all extents. In
   /// this case, pass the shape to the model: model{onnx_model{...}, {28, 28, 1}}.
   [[nodiscard]] shape sample_shape() const {
-    if (what_.inputs.size() == 1) {
-      const onnx::graph_input_spec& only = what_.inputs[0];
+    if (interface_.inputs.size() == 1) {
+      const onnx::graph_input_spec& only = interface_.inputs[0];
       require<value_error>(only.sample.has_value(), content_->path().string(),
                            ": the file does not fix the sample shape of the input '", only.name,
                            "'; give the shape when you make the model, for example "
@@ -87,8 +87,8 @@ class onnx_model {
       return *only.sample;
     }
     std::size_t size = 0;
-    for (const onnx::graph_input_spec& one : what_.inputs) {
-      size += one.sample->size();
+    for (const onnx::graph_input_spec& input : interface_.inputs) {
+      size += input.sample->size();
     }
     return {size};
   }
@@ -97,28 +97,29 @@ class onnx_model {
 
   /// Returns whether the samples are images (C, H, W) with one or three channels.
   [[nodiscard]] bool takes_channels_first() const {
-    const auto& sample = what_.inputs[0].sample;
-    return what_.inputs.size() == 1 && !what_.channels_last && sample && sample->rank() == 3 &&
-           ((*sample)[0] == 1 || (*sample)[0] == 3) && (*sample)[1] > 3 && (*sample)[2] > 3;
+    const auto& sample = interface_.inputs[0].sample;
+    return interface_.inputs.size() == 1 && !interface_.channels_last && sample &&
+           sample->rank() == 3 && ((*sample)[0] == 1 || (*sample)[0] == 3) && (*sample)[1] > 3 &&
+           (*sample)[2] > 3;
   }
-  [[nodiscard]] glia::output_kind output_kind() const { return what_.gives; }
+  [[nodiscard]] glia::output_kind output_kind() const { return interface_.gives; }
   [[nodiscard]] std::string description() const {
     return text("onnx_model(", content_->path().filename().string(), ')');
   }
   /// Returns the metadata of the file, such as class names and preprocessing, by key.
   [[nodiscard]] std::map<std::string, std::string> metadata() const {
-    std::map<std::string, std::string> all;
-    for (const auto& one : content_->message().metadata_props()) {
-      all[one.key()] = one.value();
+    std::map<std::string, std::string> result;
+    for (const auto& property : content_->message().metadata_props()) {
+      result[property.key()] = property.value();
     }
-    return all;
+    return result;
   }
   /// Returns the content of the file.
   [[nodiscard]] const onnx::model_content& content() const { return *content_; }
 
   friend bool operator==(const onnx_model& a, const onnx_model& b) {
-    return a.content_ == b.content_ && a.what_.outputs == b.what_.outputs &&
-           a.what_.channels_last == b.what_.channels_last;
+    return a.content_ == b.content_ && a.interface_.outputs == b.interface_.outputs &&
+           a.interface_.channels_last == b.interface_.channels_last;
   }
 
  private:
@@ -127,18 +128,18 @@ class onnx_model {
   [[nodiscard]] std::vector<variable> inputs_of(scope& s, const variable& x) const;
 
   std::shared_ptr<const onnx::model_content> content_;
-  onnx::graph_interface what_;
+  onnx::graph_interface interface_;
 };
 
 /// A node of the file as a layer. Summaries and profiles show this layer, and the node's weights
 /// belong to it.
 struct onnx_model::layer_of_part {
-  layer_of_part(const onnx_model& of, const onnx::read_result& read,
-                const onnx::graph_part& this_part, onnx::replay& of_all)
-      : file(of), all(read), part(this_part), values(of_all) {}
+  layer_of_part(const onnx_model& net, const onnx::read_result& read,
+                const onnx::graph_part& this_part, onnx::replay& graph_values)
+      : file(net), file_graph(read), part(this_part), values(graph_values) {}
 
   const onnx_model& file;
-  const onnx::read_result& all;
+  const onnx::read_result& file_graph;
   const onnx::graph_part& part;
   onnx::replay& values;
 
@@ -148,20 +149,21 @@ struct onnx_model::layer_of_part {
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     for (const std::size_t w : part.weights) {
-      if (all.weights[w].trainable) {
-        values.set(all.weights[w].value,
-                   s.parameter(all.own_name(part, w), all.weights[w].shape, initial(w)));
-      } else if (!s.is_training()) {
+      if (file_graph.weights[w].trainable) {
         values.set(
-            all.weights[w].value,
-            x.owner().constant(s.state(all.own_name(part, w), all.weights[w].shape, initial(w))));
+            file_graph.weights[w].value,
+            s.parameter(file_graph.own_name(part, w), file_graph.weights[w].shape, initial(w)));
+      } else if (!s.is_training()) {
+        values.set(file_graph.weights[w].value,
+                   x.owner().constant(s.state(file_graph.own_name(part, w),
+                                              file_graph.weights[w].shape, initial(w))));
       }
     }
     for (std::size_t n = part.first; n < part.end; ++n) {
-      run(s, x, all.calls.nodes()[n]);
+      run(s, x, file_graph.calls.nodes()[n]);
     }
     for (std::size_t n = part.end; n-- > part.first;) {
-      const value_id last = all.calls.nodes()[n].results[0];
+      const value_id last = file_graph.calls.nodes()[n].results[0];
       if (values.is_real(last)) {
         return values.real(last);
       }
@@ -178,10 +180,11 @@ struct onnx_model::layer_of_part {
         continue;
       }
       for (const std::size_t w : part.weights) {
-        if (all.weights[w].value == operand && !all.weights[w].trainable) {
-          changing_ = &s.mutable_state(all.own_name(part, w), all.weights[w].shape, initial(w));
+        if (file_graph.weights[w].value == operand && !file_graph.weights[w].trainable) {
+          changing_ = &s.mutable_state(file_graph.own_name(part, w), file_graph.weights[w].shape,
+                                       initial(w));
           values.set(operand, x.owner().constant(*changing_));
-          next_ = all.next_of(operand);
+          next_ = file_graph.next_of(operand);
         }
       }
     }
@@ -193,13 +196,14 @@ struct onnx_model::layer_of_part {
   }
 
   [[nodiscard]] initializer initial(std::size_t w) const {
-    return {text(file.content_->path().string(), ": ", all.weights[w].name),
-            [content = file.content_, from = all.weights[w]](std::span<float> values_there,
-                                                             const shape&, random_stream&) {
-              const std::vector<float> numbers = from.read();
-              std::copy(numbers.begin(), numbers.end(), values_there.begin());
-            },
-            [content = file.content_, from = all.weights[w]] { return from.in_place(); }};
+    return {
+        text(file.content_->path().string(), ": ", file_graph.weights[w].name),
+        [content = file.content_, weight = file_graph.weights[w]](std::span<float> destination,
+                                                                  const shape&, random_stream&) {
+          const std::vector<float> numbers = weight.read();
+          std::copy(numbers.begin(), numbers.end(), destination.begin());
+        },
+        [content = file.content_, weight = file_graph.weights[w]] { return weight.in_place(); }};
   }
 
   mutable tensor* changing_ = nullptr;
@@ -207,17 +211,17 @@ struct onnx_model::layer_of_part {
 };
 
 inline std::vector<variable> onnx_model::inputs_of(scope& s, const variable& x) const {
-  if (what_.inputs.size() == 1) {
+  if (interface_.inputs.size() == 1) {
     return {x};
   }
   std::vector<std::size_t> sizes;
-  for (const onnx::graph_input_spec& one : what_.inputs) {
-    sizes.push_back(one.sample->size());
+  for (const onnx::graph_input_spec& input : interface_.inputs) {
+    sizes.push_back(input.sample->size());
   }
   std::vector<variable> rows = ops::split(x, 1, sizes);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const shape batch = batch_of(x.shape()[0], *what_.inputs[i].sample);
-    s.add_input(what_.inputs[i].name, batch);
+    const shape batch = batch_of(x.shape()[0], *interface_.inputs[i].sample);
+    s.add_input(interface_.inputs[i].name, batch);
     rows[i] = ops::reshape(rows[i], batch);
   }
   return rows;

@@ -12,42 +12,43 @@
 namespace glia {
 
 GLIA_INLINE variable onnx_model::operator()(scope& s, const variable& x) const {
-  const shape given = sample_of(x.shape());
-  for (const onnx::graph_input_spec& one : what_.inputs) {
-    s.expect(what_.inputs.size() > 1 ? given == sample_shape() : one.fits(given), "the input '",
-             one.name, "' of the file takes samples ", one.words, ", got ", given,
-             one.fits(given) ? ""
-             : what_.channels_last
+  const shape sample = sample_of(x.shape());
+  for (const onnx::graph_input_spec& input : interface_.inputs) {
+    s.expect(interface_.inputs.size() > 1 ? sample == sample_shape() : input.fits(sample),
+             "the input '", input.name, "' of the file takes samples ", input.words, ", got ",
+             sample,
+             input.fits(sample) ? ""
+             : interface_.channels_last
                  ? ""
                  : "; onnx_model{path, {.channels_last = true}} takes images as (H, W, C)");
   }
   const std::vector<variable> inputs = inputs_of(s, x);
   std::vector<shape> shapes;
   shapes.reserve(inputs.size());
-  for (const variable& one : inputs) {
-    shapes.push_back(one.shape());
+  for (const variable& input : inputs) {
+    shapes.push_back(input.shape());
   }
-  const onnx::read_result all = onnx::detail::naming_file(*content_, [&] {
-    return onnx::read_graph(*content_, what_, shapes, s.is_training(),
+  const onnx::read_result file_graph = onnx::detail::naming_file(*content_, [&] {
+    return onnx::read_graph(*content_, interface_, shapes, s.is_training(),
                             glia::detail::has_recurrence(s.device()), s.is_planning());
   });
-  onnx::replay values(all.calls, x.owner());
+  onnx::replay values(file_graph.calls, x.owner());
   // A model is planned with one sample. If the file fixes the batch size, planning repeats that
   // sample.
   const std::size_t rows = x.shape()[0];
-  const bool repeats = all.rows != rows;
+  const bool repeats = file_graph.rows != rows;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const shape batch = batch_of(all.rows, sample_of(shapes[i]));
-    values.set(all.inputs[i], repeats ? ops::broadcast_to(inputs[i], batch) : inputs[i]);
+    const shape batch = batch_of(file_graph.rows, sample_of(shapes[i]));
+    values.set(file_graph.inputs[i], repeats ? ops::broadcast_to(inputs[i], batch) : inputs[i]);
   }
   std::size_t index = 0;
-  for (const onnx::graph_part& part : all.parts) {
-    const scope::name_scope called(s, all.name_of(part));
-    static_cast<void>(s.run(layer_of_part(*this, all, part, values), x, "onnx", index++));
+  for (const onnx::graph_part& part : file_graph.parts) {
+    const scope::name_scope called(s, file_graph.name_of(part));
+    static_cast<void>(s.run(layer_of_part(*this, file_graph, part, values), x, "onnx", index++));
   }
   std::vector<variable> results;
-  for (const graph_output& one : all.calls.outputs()) {
-    const variable& y = values.real(one.value);
+  for (const graph_output& output : file_graph.calls.outputs()) {
+    const variable& y = values.real(output.value);
     results.push_back(repeats ? ops::slice(y, {0, 0, rows}) : y);
   }
   if (results.size() == 1) {
@@ -55,7 +56,7 @@ GLIA_INLINE variable onnx_model::operator()(scope& s, const variable& x) const {
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const shape y = results[i].shape();
-    s.add_output(what_.outputs[i], y);
+    s.add_output(interface_.outputs[i], y);
     results[i] = ops::reshape(results[i], {y[0], sample_of(y).size()});
   }
   return ops::concat(results, 1);

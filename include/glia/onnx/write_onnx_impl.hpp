@@ -18,35 +18,38 @@ namespace glia::onnx {
 namespace detail {
 
 /// Quantizes products of a graph whose first input contains the samples.
-inline void quantize(graph& g, const quantization& how) {
+inline void quantize(graph& g, const quantization& options) {
   prune(g);
   passes::fold_scaling(g, glia::detail::fixed_values(g, {0}));
-  passes::quantize_products(g, glia::detail::fixed_values(g, {0}), how);
+  passes::quantize_products(g, glia::detail::fixed_values(g, {0}), options);
 }
 
 /// Returns the name of a constant that was computed from parameters. It is the name of the
 /// parameter if the parameter was only reshaped, sliced or scaled. Otherwise it is a name made from
 /// the layer.
-[[nodiscard]] inline std::string folded_name(const graph& once, const graph_uses& uses,
+[[nodiscard]] inline std::string folded_name(const graph& parameter_graph, const graph_uses& uses,
                                              value_id id) {
-  value_id from = id;
-  const auto scales_weights = [&](value_id made) {
-    const auto* const k = uses.made_by<kernels::binary>(made);
+  value_id source = id;
+  const auto scales_weights = [&](value_id product) {
+    const auto* const k = uses.made_by<kernels::binary>(product);
     return k != nullptr && k->function == binary_function::multiply &&
-           once.spec(made).shape.rank() > 1 &&
-           once.spec(once.nodes()[uses.maker(made)].operands[0]) == once.spec(made);
+           parameter_graph.spec(product).shape.rank() > 1 &&
+           parameter_graph.spec(parameter_graph.nodes()[uses.maker(product)].operands[0]) ==
+               parameter_graph.spec(product);
   };
-  while (uses.made_by<kernels::reshape>(from) != nullptr ||
-         uses.made_by<kernels::slice>(from) != nullptr || scales_weights(from)) {
-    from = once.nodes()[uses.maker(from)].operands[0];
+  while (uses.made_by<kernels::reshape>(source) != nullptr ||
+         uses.made_by<kernels::slice>(source) != nullptr || scales_weights(source)) {
+    source = parameter_graph.nodes()[uses.maker(source)].operands[0];
   }
-  for (const graph_input& input : once.inputs()) {
-    if (input.value == from) {
+  for (const graph_input& input : parameter_graph.inputs()) {
+    if (input.value == source) {
       return input.name;
     }
   }
   const std::string place =
-      uses.maker(id) == graph_uses::none ? "" : once.place_of(once.nodes()[uses.maker(id)]).name;
+      uses.maker(id) == graph_uses::no_node
+          ? ""
+          : parameter_graph.place_of(parameter_graph.nodes()[uses.maker(id)]).name;
   return text(place, place.empty() ? "" : ".", "folded");
 }
 
@@ -75,7 +78,7 @@ GLIA_INLINE ::onnx::ModelProto message_of(const model_core& net, const onnx_opti
   }
   passes::hoisted two = passes::hoist(first.recorded(), {0}, fixed);
   const passes::hoisted three = passes::hoist(second.recorded(), {0}, fixed);
-  const program once(two.once, net.device());
+  const program parameter_program(two.fixed, net.device());
 
   parameter_list parameters = net.parameters_now();
   std::vector<glia::tensor*> inputs;
@@ -89,12 +92,12 @@ GLIA_INLINE ::onnx::ModelProto message_of(const model_core& net, const onnx_opti
     inputs.push_back(&p.value);
     keep(p.spec.name, p.value, p.spec.shape);
   }
-  std::vector<glia::tensor> computed(two.once.outputs().size());
-  once.run(inputs, computed);
-  const graph_uses uses(two.once);
+  std::vector<glia::tensor> computed(two.fixed.outputs().size());
+  parameter_program.run(inputs, computed);
+  const graph_uses uses(two.fixed);
   for (std::size_t i = 0; i < computed.size(); ++i) {
-    const value_id made = two.once.outputs()[i].value;
-    keep(detail::folded_name(two.once, uses, made), computed[i], two.once.spec(made).shape);
+    const value_id id = two.fixed.outputs()[i].value;
+    keep(detail::folded_name(two.fixed, uses, id), computed[i], two.fixed.spec(id).shape);
   }
 
   ::onnx::ModelProto model;
@@ -102,12 +105,12 @@ GLIA_INLINE ::onnx::ModelProto message_of(const model_core& net, const onnx_opti
   model.set_producer_name("glia");
   model.add_opset_import()->set_version(17);
   model.mutable_graph()->set_name(options.name);
-  for (const auto& [key, what] : options.metadata) {
-    auto& made = *model.add_metadata_props();
-    made.set_key(key);
-    made.set_value(what);
+  for (const auto& [key, value] : options.metadata) {
+    auto& entry = *model.add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
   }
-  write_graph(two.once, two.each, three.each, known, *model.mutable_graph());
+  write_graph(two.fixed, two.varying, three.varying, known, *model.mutable_graph());
   return model;
 }
 

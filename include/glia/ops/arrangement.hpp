@@ -38,7 +38,7 @@ namespace detail {
 /// `extent` is the number of elements, as in PyTorch's narrow, not the end as in Python's slices.
 /// Its default is 1. The result keeps the axis, even if its extent is 1. Throws `shape_error` if x
 /// does not have this axis, or if begin + extent exceeds the extent of the axis.
-[[nodiscard]] variable slice(variable x, const kernels::slice& which);
+[[nodiscard]] variable slice(variable x, const kernels::slice& range);
 
 /// Splits a variable along an axis into parts of the given extents: split(x, 1, {2, 3}). The axis
 /// -1 is the last one.
@@ -58,7 +58,7 @@ namespace detail {
 ///     pad(x, {.axis = 1, .before = 2, .after = 1, .value = 0})
 ///
 /// Members that are left out are 0. Throws `shape_error` if x does not have this axis.
-[[nodiscard]] variable pad(variable x, const kernels::pad& around);
+[[nodiscard]] variable pad(variable x, const kernels::pad& padding);
 
 /// Permutes the axes of a variable: axis i of the result is axis order[i] of x.
 ///

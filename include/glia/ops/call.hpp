@@ -29,25 +29,25 @@ struct call_operand {
 
 namespace ops {
 
-/// The results of a kernel call: the first one, and the others, which get no gradient.
+/// The results of a kernel call: the first one, and the rest, which get no gradient.
 template <std::size_t Results>
 struct call_results {
   variable first;
-  std::array<tensor, Results - 1> others;
+  std::array<tensor, Results - 1> rest;
 };
 
 /// Runs a kernel, or records it, and notes its derivative on the tape if an operand needs a
 /// gradient. The result is a constant if the kernel has no derivative.
 template <kernel K>
-[[nodiscard]] call_results<K::results> call_kernel(tape& on, const K& k,
+[[nodiscard]] call_results<K::results> call_kernel(tape& owner, const K& k,
                                                    std::array<call_operand, K::operands> operands) {
   return [&]<std::size_t... I, std::size_t... J>(std::index_sequence<I...>,
                                                  std::index_sequence<J...>) {
     std::array<tensor, K::operands> values{std::move(operands[I].value)...};
     const std::array<gradient_slot, K::operands> slots{operands[I].slot...};
     std::array<tensor, K::results> results;
-    const gradient_slot slot = on.call(glia::detail::type_of<K>, &k, values, slots, results);
-    return call_results<K::results>{{on, std::move(results[0]), slot},
+    const gradient_slot slot = owner.call(glia::detail::type_of<K>, &k, values, slots, results);
+    return call_results<K::results>{{owner, std::move(results[0]), slot},
                                     {std::move(results[J + 1])...}};
   }
   (std::make_index_sequence<K::operands>{}, std::make_index_sequence<K::results - 1>{});
@@ -55,8 +55,8 @@ template <kernel K>
 
 /// Calls a kernel and returns its first result.
 template <kernel K, class... Operands>
-[[nodiscard]] variable call(tape& on, const K& k, Operands&&... operands) {
-  return call_kernel(on, k, {call_operand(std::forward<Operands>(operands))...}).first;
+[[nodiscard]] variable call(tape& owner, const K& k, Operands&&... operands) {
+  return call_kernel(owner, k, {call_operand(std::forward<Operands>(operands))...}).first;
 }
 
 }  // namespace ops

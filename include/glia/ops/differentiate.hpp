@@ -8,7 +8,7 @@
 namespace glia {
 
 /// Adds the nodes to a graph that compute the gradients of one of its values with respect to
-/// others, and returns the gradients in the order of `wanted`.
+/// others, and returns the gradients in the order of `sources`.
 ///
 /// The gradient is that of the sum of all elements of `result`. It is `no_value` for a value on
 /// which the result does not depend. A training step does the same while it is recorded: each
@@ -17,7 +17,7 @@ namespace glia {
 /// if a kernel between them has no derivative because a function was fused with it: differentiate a
 /// graph before its passes.
 [[nodiscard]] std::vector<value_id> differentiate(graph& calls, value_id result,
-                                                  std::span<const value_id> wanted);
+                                                  std::span<const value_id> sources);
 
 }  // namespace glia
 

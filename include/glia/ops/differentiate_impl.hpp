@@ -13,12 +13,12 @@
 namespace glia {
 
 GLIA_INLINE std::vector<value_id> differentiate(graph& calls, value_id result,
-                                                std::span<const value_id> wanted) {
+                                                std::span<const value_id> sources) {
   const recorder extended(calls);
   graph& copy = *extended.recording();
   tape recording(extended);
   std::vector<gradient_slot> slots(calls.value_count());
-  for (const value_id id : wanted) {
+  for (const value_id id : sources) {
     slots[id] = recording.leaf(extended.value(id)).slot();
   }
   const auto handles_of = [&](const std::vector<value_id>& ids) {
@@ -44,7 +44,7 @@ GLIA_INLINE std::vector<value_id> differentiate(graph& calls, value_id result,
   copy.set_place(calls.place());
   recording.backward({recording, extended.value(result), slots[result]});
   std::vector<value_id> gradients;
-  for (const value_id id : wanted) {
+  for (const value_id id : sources) {
     const tensor& gradient = recording.gradient(slots[id]);
     gradients.push_back(gradient ? gradient.number() : no_value);
   }

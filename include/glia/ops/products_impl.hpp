@@ -9,12 +9,12 @@
 
 namespace glia::ops {
 
-GLIA_INLINE variable matmul(const variable& a, const variable& b, transpose which) {
-  return call(a.owner(), kernels::matmul{which}, a, b);
+GLIA_INLINE variable matmul(const variable& a, const variable& b, transpose transposed) {
+  return call(a.owner(), kernels::matmul{transposed}, a, b);
 }
 
-GLIA_INLINE variable batched_matmul(const variable& a, const variable& b, transpose which) {
-  return call(a.owner(), kernels::batched_matmul{which}, a, b);
+GLIA_INLINE variable batched_matmul(const variable& a, const variable& b, transpose transposed) {
+  return call(a.owner(), kernels::batched_matmul{transposed}, a, b);
 }
 
 GLIA_INLINE variable dense(const variable& x, const variable& w,

@@ -35,17 +35,17 @@ GLIA_INLINE variable mean(variable x) {
 namespace detail {
 
 GLIA_INLINE variable sum_over(variable x, const kernels::axis_list& axes) {
-  shape kept = x.shape();
+  shape reduced = x.shape();
   for (std::size_t axis : axes) {
-    kept[axis] = 1;
+    reduced[axis] = 1;
   }
-  shape dropped;
-  for (std::size_t axis = 0; axis < kept.rank(); ++axis) {
+  shape squeezed;
+  for (std::size_t axis = 0; axis < reduced.rank(); ++axis) {
     if (std::find(axes.begin(), axes.end(), axis) == axes.end()) {
-      dropped.push_back(kept[axis]);
+      squeezed.push_back(reduced[axis]);
     }
   }
-  return reshape(sum_to(std::move(x), kept), dropped);
+  return reshape(sum_to(std::move(x), reduced), squeezed);
 }
 
 GLIA_INLINE variable mean_over(variable x, const kernels::axis_list& axes) {

@@ -24,11 +24,11 @@ class tape;
 /// The position of a variable's gradient on its tape. It converts to false for a variable without a
 /// gradient.
 struct gradient_slot {
-  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  std::uint32_t index = none;       ///< Index on the tape; `none` without a gradient.
+  static constexpr std::uint32_t no_index = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t index = no_index;   ///< Index on the tape; `no_index` without a gradient.
   const void* collector = nullptr;  ///< Identifies the tape.
 
-  [[nodiscard]] constexpr explicit operator bool() const noexcept { return index != none; }
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return index != no_index; }
 };
 
 /// A tensor on a tape. Ops take and return variables.
@@ -91,8 +91,8 @@ class gradients {
 ///
 /// For each op the tape stores an adjoint, a function that computes the gradients of the operands
 /// from the gradient of the result. `backward` runs the adjoints in reverse order. An adjoint is a
-/// callable `(gradients& to, tensor dy)` that adds to the slots of the operands that need a
-/// gradient. The tape destroys an adjoint and the tensors in it after the adjoint has run. The
+/// callable `(gradients& sums, tensor dy)` that adds to the slots of the operands that need
+/// a gradient. The tape destroys an adjoint and the tensors in it after the adjoint has run. The
 /// memory of adjoints and of the tape is reused in the next step.
 class tape {
  public:
@@ -127,8 +127,8 @@ class tape {
     void* const memory = memory_.allocate(sizeof(adjoint_type), alignof(adjoint_type));
     const gradient_slot slot = add_node(
         new (memory) adjoint_type(std::forward<Adjoint>(adjoint)),
-        [](void* self, gradients& to, tensor dy) {
-          (*static_cast<adjoint_type*>(self))(to, std::move(dy));
+        [](void* self, gradients& sums, tensor dy) {
+          (*static_cast<adjoint_type*>(self))(sums, std::move(dy));
         },
         [](void* self) { static_cast<adjoint_type*>(self)->~adjoint_type(); });
     return {*this, std::move(value), slot};
@@ -141,11 +141,11 @@ class tape {
                                    std::span<tensor> operands, std::span<const gradient_slot> slots,
                                    std::span<tensor> results);
 
-  /// Notes a call that has already been recorded. Does nothing else that `call` does.
+  /// Notes a call that has already been recorded, without running or recording it again.
   gradient_slot note(const kernel_type& type, const void* kernel, std::span<tensor> operands,
                      std::span<const gradient_slot> slots, std::span<const tensor> results);
 
-  /// Records an op with one or more results. The adjoint, `(gradients& to, std::vector<tensor>
+  /// Records an op with one or more results. The adjoint, `(gradients& sums, std::vector<tensor>
   /// dy)`, receives the gradients of all results. The gradient of an unused result is an empty
   /// tensor. If all results are unused, the adjoint does not run.
   template <class Adjoint>
@@ -162,24 +162,24 @@ class tape {
     for (std::size_t i = 1; i < values.size(); ++i) {
       results.push_back(leaf(std::move(values[i])));
     }
-    std::vector<gradient_slot> others;
-    others.reserve(results.size());
-    for (const variable& one : results) {
-      others.push_back(one.slot());
+    std::vector<gradient_slot> slots;
+    slots.reserve(results.size());
+    for (const variable& result : results) {
+      slots.push_back(result.slot());
     }
     results.insert(results.begin(),
                    record(std::move(values[0]), true,
-                          [others = std::move(others), all = std::forward<Adjoint>(adjoint)](
-                              gradients& to, tensor first) {
+                          [slots = std::move(slots), adjoint = std::forward<Adjoint>(adjoint)](
+                              gradients& sums, tensor first) {
                             std::vector<tensor> dy{std::move(first)};
-                            for (const gradient_slot slot : others) {
-                              dy.push_back(std::exchange(to.at(slot), tensor{}));
+                            for (const gradient_slot slot : slots) {
+                              dy.push_back(std::exchange(sums.at(slot), tensor{}));
                             }
-                            const auto asked_for = [](const tensor& one) {
-                              return static_cast<bool>(one);
+                            const auto asked_for = [](const tensor& gradient) {
+                              return static_cast<bool>(gradient);
                             };
                             if (std::any_of(dy.begin(), dy.end(), asked_for)) {
-                              all(to, std::move(dy));
+                              adjoint(sums, std::move(dy));
                             }
                           }));
     nodes_.back().of_several = true;
@@ -214,7 +214,7 @@ class tape {
   void clear();
 
  private:
-  using run_function = void (*)(void* adjoint, gradients& to, tensor dy);
+  using run_function = void (*)(void* adjoint, gradients& sums, tensor dy);
   using destroy_function = void (*)(void* adjoint);
 
   struct node {
@@ -254,14 +254,14 @@ class tape {
   /// A guard that restores the current layer of the recorder.
   class at_place {
    public:
-    explicit at_place(const tape& of) : tape_(&of), before_(of.recording_place()) {}
+    explicit at_place(const tape& owner) : tape_(&owner), saved_place_(owner.recording_place()) {}
     at_place(const at_place&) = delete;
     at_place& operator=(const at_place&) = delete;
-    ~at_place() { tape_->set_recording_place(before_); }
+    ~at_place() { tape_->set_recording_place(saved_place_); }
 
    private:
     const tape* tape_;
-    std::uint32_t before_;
+    std::uint32_t saved_place_;
   };
 
   [[nodiscard]] gradient_slot new_slot() {

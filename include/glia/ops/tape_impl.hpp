@@ -30,8 +30,8 @@ GLIA_INLINE void gradients::add(gradient_slot slot, tensor gradient) {
 /// results, the slots of the operands, and the kernel.
 class tape::kernel_adjoint {
  public:
-  /// Keeps the operands that the derivative reads, and the shapes of all. The call runs with
-  /// uncounted handles of the operands that are kept.
+  /// Stores the operands that the derivative reads, and the shapes of all operands. The call runs
+  /// with uncounted handles of the stored operands.
   [[nodiscard]] static kernel_adjoint* make(arena& memory, const kernel_type& type,
                                             const void* kernel, std::span<tensor> operands,
                                             std::span<const gradient_slot> slots) {
@@ -142,9 +142,9 @@ GLIA_INLINE void tape::destroyer::operator()(kernel_adjoint* unused) const {
 GLIA_INLINE tape::adjoint_ptr tape::adjoint_for(const kernel_type& type, const void* kernel,
                                                 std::span<tensor> operands,
                                                 std::span<const gradient_slot> slots) {
-  const bool wanted = std::any_of(slots.begin(), slots.end(),
-                                  [](gradient_slot slot) { return static_cast<bool>(slot); });
-  if (!wanted || type.derivative == nullptr || !type.derivative->exists_for(kernel)) {
+  const bool needs_gradient = std::any_of(
+      slots.begin(), slots.end(), [](gradient_slot slot) { return static_cast<bool>(slot); });
+  if (!needs_gradient || type.derivative == nullptr || !type.derivative->exists_for(kernel)) {
     return nullptr;
   }
   return adjoint_ptr(kernel_adjoint::make(memory_, type, kernel, operands, slots));

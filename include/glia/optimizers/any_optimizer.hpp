@@ -56,9 +56,9 @@ class any_optimizer {
     return learning_rate_(rule_.get(), step);
   }
   /// Updates one parameter.
-  void apply(const device& on, tensor& parameter, tensor gradient, std::vector<tensor>& slots,
-             const tensor& numbers) const {
-    apply_(rule_.get(), on, parameter, std::move(gradient), slots, numbers);
+  void apply(const glia::device& device, tensor& parameter, tensor gradient,
+             std::vector<tensor>& slots, const tensor& numbers) const {
+    apply_(rule_.get(), device, parameter, std::move(gradient), slots, numbers);
   }
 
  private:
@@ -73,8 +73,8 @@ class any_optimizer {
   template <class O>
   static step_numbers numbers_as(const void* self, std::size_t step, double scale);
   template <class O>
-  static void apply_as(const void* self, const device& on, tensor& parameter, tensor gradient,
-                       std::vector<tensor>& slots, const tensor& numbers);
+  static void apply_as(const void* self, const glia::device& device, tensor& parameter,
+                       tensor gradient, std::vector<tensor>& slots, const tensor& numbers);
 
   std::shared_ptr<const void> rule_;
   step_numbers (*numbers_)(const void*, std::size_t, double);
@@ -103,9 +103,9 @@ any_optimizer::step_numbers any_optimizer::numbers_as(const void* self, std::siz
 }
 
 template <class O>
-void any_optimizer::apply_as(const void* self, const device& on, tensor& parameter, tensor gradient,
-                             std::vector<tensor>& slots, const tensor& numbers) {
-  static_cast<const O*>(self)->apply(on, parameter, std::move(gradient), slots, numbers);
+void any_optimizer::apply_as(const void* self, const glia::device& device, tensor& parameter,
+                             tensor gradient, std::vector<tensor>& slots, const tensor& numbers) {
+  static_cast<const O*>(self)->apply(device, parameter, std::move(gradient), slots, numbers);
 }
 
 }  // namespace glia

@@ -67,24 +67,24 @@ struct gradient_accumulation {
   /// Adds the gradient g to the sum, and updates the parameter p after the last batch of a group.
   void apply(const glia::device& device, tensor& p, const tensor& g, std::vector<tensor>& slots,
              const tensor& numbers) const {
-    constexpr std::size_t own = numbers_per_step<Rule>;
+    constexpr std::size_t rule_numbers = numbers_per_step<Rule>;
     const auto number = [&](std::size_t i, std::size_t count) {
       return device.run(kernels::slice{.axis = 0, .begin = i, .extent = count}, numbers);
     };
-    const tensor goes_on = number(own, 1);
-    const tensor takes_step = number(own + 1, 1);
+    const tensor goes_on = number(rule_numbers, 1);
+    const tensor takes_step = number(rule_numbers + 1, 1);
     // Before the first batch of a group the sum is not valid: it may be NaN or the initial state.
     const tensor sum =
         device.run(kernels::select{}, goes_on,
                    device.run(kernels::binary{binary_function::add}, slots.back(), g), g);
     const auto share = 1 / static_cast<double>(steps);
     tensor mean = device.run(kernels::unary{{unary_function::affine, share, 0}}, sum);
-    tensor after = p;
-    std::vector<tensor> kept(slots.begin(), slots.end() - 1);
-    optimizer.apply(device, after, std::move(mean), kept, number(0, own));
-    p = device.run(kernels::select{}, takes_step, std::move(after), p);
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-      slots[i] = device.run(kernels::select{}, takes_step, std::move(kept[i]), slots[i]);
+    tensor updated = p;
+    std::vector<tensor> rule_slots(slots.begin(), slots.end() - 1);
+    optimizer.apply(device, updated, std::move(mean), rule_slots, number(0, rule_numbers));
+    p = device.run(kernels::select{}, takes_step, std::move(updated), p);
+    for (std::size_t i = 0; i < rule_slots.size(); ++i) {
+      slots[i] = device.run(kernels::select{}, takes_step, std::move(rule_slots[i]), slots[i]);
     }
     slots.back() = sum;
   }
@@ -101,10 +101,10 @@ struct gradient_accumulation {
   }
 
   template <std::size_t N>
-  [[nodiscard]] std::array<double, N + 2> with_turn(const std::array<double, N>& own,
+  [[nodiscard]] std::array<double, N + 2> with_turn(const std::array<double, N>& rule_numbers,
                                                     std::size_t step) const {
     std::array<double, N + 2> result{};
-    std::copy(own.begin(), own.end(), result.begin());
+    std::copy(rule_numbers.begin(), rule_numbers.end(), result.begin());
     result[N] = step % steps == 0 ? 0 : 1;
     result[N + 1] = (step + 1) % steps == 0 ? 1 : 0;
     return result;

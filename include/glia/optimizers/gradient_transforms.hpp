@@ -23,7 +23,7 @@ namespace glia {
 struct gradient_transform {
   enum class kind : std::uint8_t { clip_by_value, clip_by_global_norm };
 
-  kind what = kind::clip_by_global_norm;  ///< Kind of the transformation.
+  kind type = kind::clip_by_global_norm;  ///< Kind of the transformation.
   double bound = 0;                       ///< Bound, positive and finite.
 
   friend constexpr bool operator==(const gradient_transform&, const gradient_transform&) = default;
@@ -59,8 +59,8 @@ namespace detail {
 
 /// Applies the transformations to the gradients, one after another. Parameters that are not trained
 /// have empty gradients.
-void transform_gradients(const std::vector<gradient_transform>& all, const glia::device& device,
-                         std::vector<tensor>& gradients);
+void transform_gradients(const std::vector<gradient_transform>& transforms,
+                         const glia::device& device, std::vector<tensor>& gradients);
 
 }  // namespace detail
 

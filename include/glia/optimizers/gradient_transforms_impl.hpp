@@ -28,14 +28,14 @@ namespace glia::detail {
   while (norms.size() > 1) {
     std::vector<tensor> joined;
     for (std::size_t first = 0; first < norms.size(); first += kernels::concat::operands) {
-      std::array<tensor, kernels::concat::operands> some;
-      for (std::size_t i = 0; i < some.size() && first + i < norms.size(); ++i) {
-        some[i] = device.run(kernels::reshape{{1}}, std::move(norms[first + i]));
+      std::array<tensor, kernels::concat::operands> group;
+      for (std::size_t i = 0; i < group.size() && first + i < norms.size(); ++i) {
+        group[i] = device.run(kernels::reshape{{1}}, std::move(norms[first + i]));
       }
       joined.push_back(device.run(
           kernels::norm{},
           std::apply([&](auto&... part) { return device.run(kernels::concat{0}, part...); },
-                     some)));
+                     group)));
     }
     norms = std::move(joined);
   }
@@ -48,12 +48,12 @@ namespace glia::detail {
 /// a gradient does not.
 inline void scale_to_norm(double bound, const glia::device& device,
                           std::vector<tensor>& gradients) {
-  const bool none = std::none_of(gradients.begin(), gradients.end(),
-                                 [](const tensor& g) { return static_cast<bool>(g); });
+  const bool all_empty = std::none_of(gradients.begin(), gradients.end(),
+                                      [](const tensor& g) { return static_cast<bool>(g); });
   const double largest = device.real_bytes() == sizeof(float)
                              ? static_cast<double>(std::numeric_limits<float>::max())
                              : std::numeric_limits<double>::max();
-  if (none || bound > largest) {
+  if (all_empty || bound > largest) {
     return;  // the bound exceeds every norm
   }
   const tensor root = device.run(kernels::full{{}, std::sqrt(bound)});
@@ -70,15 +70,15 @@ inline void scale_to_norm(double bound, const glia::device& device,
   }
 }
 
-GLIA_INLINE void transform_gradients(const std::vector<gradient_transform>& all,
+GLIA_INLINE void transform_gradients(const std::vector<gradient_transform>& transforms,
                                      const glia::device& device, std::vector<tensor>& gradients) {
-  for (const gradient_transform& one : all) {
-    if (one.what == gradient_transform::kind::clip_by_global_norm) {
-      detail::scale_to_norm(detail::positive_bound("clip_by_global_norm", one.bound), device,
+  for (const gradient_transform& transform : transforms) {
+    if (transform.type == gradient_transform::kind::clip_by_global_norm) {
+      detail::scale_to_norm(detail::positive_bound("clip_by_global_norm", transform.bound), device,
                             gradients);
       continue;
     }
-    const double bound = detail::positive_bound("clip_by_value", one.bound);
+    const double bound = detail::positive_bound("clip_by_value", transform.bound);
     for (tensor& g : gradients) {
       if (g) {
         g = device.run(kernels::unary{{unary_function::clamp, -bound, bound}}, std::move(g));

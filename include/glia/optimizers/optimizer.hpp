@@ -63,8 +63,8 @@ template <class O>
   if constexpr (requires { rule.state_name(); }) {
     return rule.state_name();
   } else if constexpr (described<O>) {
-    const std::string all = rule.description();
-    return all.substr(0, all.find('('));
+    const std::string description = rule.description();
+    return description.substr(0, description.find('('));
   } else {
     return {};
   }

@@ -52,8 +52,8 @@ struct rmsprop {
   /// Updates a parameter p by its gradient g.
   void apply(const glia::device& device, tensor& p, tensor g, std::vector<tensor>& slots,
              const tensor& numbers) const {
-    tensor none;
-    tensor& velocity = slots.size() > 1 ? slots[1] : none;
+    tensor unused;
+    tensor& velocity = slots.size() > 1 ? slots[1] : unused;
     std::tie(p, slots[0], velocity) = std::tuple_cat(
         device.run(kernels::rmsprop{rho, momentum, epsilon, weight_decay}, std::move(p),
                    std::move(g), std::move(slots[0]), std::move(velocity), numbers));

@@ -101,11 +101,12 @@ struct exponential_decay_options {
 
 /// A learning rate that grows linearly before another schedule begins.
 ///
-/// It grows from `first` in step 0 to the first rate of the schedule `then` in step `steps`. From
-/// there on, the rate is the rate of `then`, whose steps are counted from 0 again.
+/// It grows from `first` in step 0 to the first rate of `next_schedule` in step `steps`. From there
+/// on, the rate is the rate of `next_schedule`, whose steps are counted from 0 again.
 ///
 /// Throws `value_error` if `first` is negative or not finite.
-[[nodiscard]] schedule linear_warmup(std::size_t steps, const schedule& then, double first = 0);
+[[nodiscard]] schedule linear_warmup(std::size_t steps, const schedule& next_schedule,
+                                     double first = 0);
 
 }  // namespace glia
 

@@ -52,15 +52,15 @@ GLIA_INLINE schedule cosine_decay(double rate, std::size_t steps, double last) {
       }};
 }
 
-GLIA_INLINE schedule linear_warmup(std::size_t steps, const schedule& then, double first) {
+GLIA_INLINE schedule linear_warmup(std::size_t steps, const schedule& next_schedule, double first) {
   detail::require_rates("linear_warmup", {first});
-  return {text("linear_warmup(", steps, " steps from ", first, ", then ", then, ")"),
+  return {text("linear_warmup(", steps, " steps from ", first, ", then ", next_schedule, ")"),
           [=](std::size_t step) {
             if (step >= steps) {
-              return then(step - steps);
+              return next_schedule(step - steps);
             }
             const double done = static_cast<double>(step) / static_cast<double>(steps);
-            return first + (then(0) - first) * done;
+            return first + (next_schedule(0) - first) * done;
           }};
 }
 

@@ -52,8 +52,8 @@ struct sgd {
   /// Updates a parameter p by its gradient g.
   void apply(const glia::device& device, tensor& p, tensor g, std::vector<tensor>& slots,
              const tensor& numbers) const {
-    tensor none;
-    tensor& velocity = slots.empty() ? none : slots[0];
+    tensor unused;
+    tensor& velocity = slots.empty() ? unused : slots[0];
     std::tie(p, velocity) =
         std::tuple_cat(device.run(kernels::sgd{momentum, weight_decay, nesterov}, std::move(p),
                                   std::move(g), std::move(velocity), numbers));

@@ -60,12 +60,12 @@ class pjrt_buffer {
   if (pieces > 1) {
     extents[0] /= static_cast<std::int64_t>(pieces);
   }
-  const std::size_t each = elements.size() / pieces;
+  const std::size_t piece_bytes = elements.size() / pieces;
   auto result = std::make_shared<pjrt_buffer>(client, layout);
   for (std::size_t d = 0; d < devices; ++d) {
     pjrt_api::client_buffer_from_host_buffer_args args;
     args.client = client->get();
-    args.data = elements.data() + (pieces > 1 ? d * each : 0);
+    args.data = elements.data() + (pieces > 1 ? d * piece_bytes : 0);
     args.type = type;
     args.dims = extents.data();
     args.num_dims = extents.size();
@@ -81,26 +81,27 @@ class pjrt_buffer {
 
 /// Starts to copy the elements of a buffer of shape `s` to the host, in row-major order. Adds one
 /// event for each device that holds a part of the buffer.
-inline void start_copy_to_host(const pjrt_buffer& from, const shape& s, std::span<std::byte> to,
+inline void start_copy_to_host(const pjrt_buffer& source, const shape& s,
+                               std::span<std::byte> destination,
                                std::vector<pjrt_api::event*>& events) {
-  if (to.empty()) {
+  if (destination.empty()) {
     return;
   }
-  const pjrt_client& client = *from.client();
+  const pjrt_client& client = *source.client();
   std::vector<std::int64_t> axes(s.rank());
   std::iota(axes.rbegin(), axes.rend(), std::int64_t{0});
   pjrt_api::memory_layout row_major;
   row_major.tiled.minor_to_major = axes.data();
   row_major.tiled.minor_to_major_size = axes.size();
-  const std::size_t pieces = from.layout() == device_layout::by_rows ? from.parts().size() : 1;
-  const std::size_t each = to.size() / pieces;
+  const std::size_t pieces = source.layout() == device_layout::by_rows ? source.parts().size() : 1;
+  const std::size_t piece_bytes = destination.size() / pieces;
   events.reserve(events.size() + pieces);
   for (std::size_t d = 0; d < pieces; ++d) {
     pjrt_api::buffer_to_host_buffer_args args;
-    args.src = from.parts()[d];
+    args.src = source.parts()[d];
     args.host_layout = &row_major;
-    args.dst = to.data() + d * each;
-    args.dst_size = each;
+    args.dst = destination.data() + d * piece_bytes;
+    args.dst_size = piece_bytes;
     client.plugin().call(client.api().buffer_to_host_buffer, args, "copy a tensor from the device");
     events.push_back(args.event);
   }
@@ -130,8 +131,10 @@ void wait_for_copies(const pjrt_client& client, const auto& start) {
 }
 
 /// Copies the elements of a buffer of shape `s` to the host, in row-major order.
-inline void copy_to_host(const pjrt_buffer& from, const shape& s, std::span<std::byte> to) {
-  wait_for_copies(*from.client(), [&](auto& events) { start_copy_to_host(from, s, to, events); });
+inline void copy_to_host(const pjrt_buffer& source, const shape& s,
+                         std::span<std::byte> destination) {
+  wait_for_copies(*source.client(),
+                  [&](auto& events) { start_copy_to_host(source, s, destination, events); });
 }
 
 }  // namespace glia::detail

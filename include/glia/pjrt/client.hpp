@@ -25,25 +25,25 @@ namespace glia::detail {
     std::span<const pjrt_setting> settings) {
   std::vector<pjrt_api::named_value> result;
   for (const pjrt_setting& setting : settings) {
-    pjrt_api::named_value& to = result.emplace_back();
-    to.name = setting.name.data();
-    to.name_size = setting.name.size();
-    to.value_size = 1;
+    pjrt_api::named_value& entry = result.emplace_back();
+    entry.name = setting.name.data();
+    entry.name_size = setting.name.size();
+    entry.value_size = 1;
     std::visit(
         [&]<class Value>(const Value& value) {
           if constexpr (std::is_same_v<Value, bool>) {
-            to.type = pjrt_api::named_value_type::boolean;
-            to.bool_value = value;
+            entry.type = pjrt_api::named_value_type::boolean;
+            entry.bool_value = value;
           } else if constexpr (std::is_same_v<Value, std::int64_t>) {
-            to.type = pjrt_api::named_value_type::int64;
-            to.int64_value = value;
+            entry.type = pjrt_api::named_value_type::int64;
+            entry.int64_value = value;
           } else if constexpr (std::is_same_v<Value, float>) {
-            to.type = pjrt_api::named_value_type::real;
-            to.float_value = value;
+            entry.type = pjrt_api::named_value_type::real;
+            entry.float_value = value;
           } else {
-            to.type = pjrt_api::named_value_type::string;
-            to.string_value = value.data();
-            to.value_size = value.size();
+            entry.type = pjrt_api::named_value_type::string;
+            entry.string_value = value.data();
+            entry.value_size = value.size();
           }
         },
         setting.value);
@@ -103,17 +103,17 @@ class pjrt_client {
   }
 
  private:
-  void take_devices(std::size_t wanted) {
+  void take_devices(std::size_t requested) {
     pjrt_api::client_addressable_devices_args args;
     args.client = client_;
     plugin_.call(api().client_addressable_devices, args, "list its devices");
     const std::size_t found = args.num_addressable_devices;
     require<device_error>(found > 0, "pjrt: ", plugin_.path(), ": found no device");
-    require<device_error>(wanted <= found, "pjrt: ", plugin_.path(), ": found ", found,
-                          found == 1 ? " device" : " devices", ", fewer than the ", wanted,
+    require<device_error>(requested <= found, "pjrt: ", plugin_.path(), ": found ", found,
+                          found == 1 ? " device" : " devices", ", fewer than the ", requested,
                           " that were requested; use a smaller value of `devices`");
     // In the plugin's order, which is also the order in which a compiled graph gets its parts.
-    std::vector<int> ids(wanted == 0 ? found : wanted);
+    std::vector<int> ids(requested == 0 ? found : requested);
     pjrt_api::client_default_device_assignment_args assignment;
     assignment.client = client_;
     assignment.num_replicas = 1;
@@ -142,7 +142,8 @@ class pjrt_client {
 };
 
 /// Waits until an event has happened and destroys it. Throws the failure of the operation, if any.
-inline void wait_for(const pjrt_client& client, pjrt_api::event* event, std::string_view what) {
+inline void wait_for(const pjrt_client& client, pjrt_api::event* event,
+                     std::string_view operation) {
   pjrt_api::event_await_args await;
   await.event = event;
   const auto destroy = [&] {
@@ -151,7 +152,7 @@ inline void wait_for(const pjrt_client& client, pjrt_api::event* event, std::str
     client.plugin().call_quietly(client.api().event_destroy, args);
   };
   try {
-    client.plugin().call(client.api().event_await, await, what);
+    client.plugin().call(client.api().event_await, await, operation);
   } catch (...) {
     destroy();
     throw;
@@ -176,7 +177,7 @@ class pjrt_queue {
     {
       const std::lock_guard guard(lock_);
       running_.push_back(std::move(run));
-      if (running_.size() > most) {
+      if (running_.size() > max_runs) {
         oldest = std::move(running_.front());
         running_.pop_front();
       }
@@ -200,7 +201,7 @@ class pjrt_queue {
 
  private:
   // While one run computes, the next one is ready to start.
-  static constexpr std::size_t most = 2;
+  static constexpr std::size_t max_runs = 2;
 
   void wait(std::span<pjrt_api::event* const> run) const {
     for (pjrt_api::event* const event : run) {

@@ -17,8 +17,8 @@ namespace glia::detail {
 /// executable_build_options (field 3) with num_replicas (4) = 1, num_partitions (5) and
 /// use_spmd_partitioning (6).
 [[nodiscard]] inline std::string compile_options(std::size_t devices) {
-  constexpr std::size_t most = 127;  // the largest number of one byte
-  require<value_error>(devices > 0 && devices <= most, "pjrt: expected 1 to ", most,
+  constexpr std::size_t max_devices = 127;  // the largest number of one byte
+  require<value_error>(devices > 0 && devices <= max_devices, "pjrt: expected 1 to ", max_devices,
                        " devices, got ", devices);
   using namespace std::string_literals;
   std::string options = "\x1a\x04\x20\x01\x28"s + static_cast<char>(devices);

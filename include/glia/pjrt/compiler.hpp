@@ -29,19 +29,19 @@ namespace glia::detail {
 /// plugin and its settings, the devices, and the version of this format.
 [[nodiscard]] inline std::string compiler_identity(const pjrt_client& client,
                                                    std::span<const pjrt_setting> settings) {
-  std::string told;
+  std::string description;
   for (const pjrt_setting& setting : settings) {
-    std::visit([&](const auto& value) { told += text(setting.name, '=', value, '\n'); },
+    std::visit([&](const auto& value) { description += text(setting.name, '=', value, '\n'); },
                setting.value);
   }
   for (const char* const variable : {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}) {
     const char* const value = std::getenv(variable);
-    told += text(variable, '=', value == nullptr ? "" : value, '\n');
+    description += text(variable, '=', value == nullptr ? "" : value, '\n');
   }
   std::string processor;
   if (client.platform() == "cpu") {  // compiled for exactly this processor and number of cores
-    std::ifstream in("/proc/cpuinfo");
-    for (std::string line; std::getline(in, line) && processor.empty();) {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line) && processor.empty();) {
       if (line.starts_with("flags") || line.starts_with("Features")) {
         processor = text(std::thread::hardware_concurrency(), " cores, ", line);
       }
@@ -51,11 +51,12 @@ namespace glia::detail {
   const std::filesystem::path& plugin = client.plugin().file();
   const auto changed = std::filesystem::last_write_time(plugin, unknown);
   const auto& version = client.api().version;
-  return text(
-      "glia program 1\n", client.platform(), ' ', client.platform_version(), ' ',
-      client.device_kind(), " x", client.devices().size(), "\nplugin ", version.major_version, '.',
-      version.minor_version, ", ", std::filesystem::file_size(plugin, unknown), " bytes of ",
-      static_cast<std::int64_t>(changed.time_since_epoch().count()), '\n', processor, '\n', told);
+  return text("glia program 1\n", client.platform(), ' ', client.platform_version(), ' ',
+              client.device_kind(), " x", client.devices().size(), "\nplugin ",
+              version.major_version, '.', version.minor_version, ", ",
+              std::filesystem::file_size(plugin, unknown), " bytes of ",
+              static_cast<std::int64_t>(changed.time_since_epoch().count()), '\n', processor, '\n',
+              description);
 }
 
 /// Compiles modules. Each is compiled only once, and not at all if an earlier run stored the
@@ -67,10 +68,10 @@ class pjrt_compiler {
         cache_(options.cache),
         identity_(compiler_identity(*client_, options.settings)) {}
 
-  /// Returns the compiled module, which has `results` results. `kept` stores it on disk for later
+  /// Returns the compiled module, which has `results` results. `cached` stores it on disk for later
   /// runs.
   [[nodiscard]] std::shared_ptr<const pjrt_executable> program(const std::string& module,
-                                                               std::size_t results, bool kept) {
+                                                               std::size_t results, bool cached) {
     if (auto known = find(module)) {
       return known;
     }
@@ -78,17 +79,17 @@ class pjrt_compiler {
     // modules.
     const auto start = std::chrono::steady_clock::now();
     bool loaded = false;
-    auto made = kept ? make_kept(module, results, loaded)
-                     : pjrt_executable::compile(client_, module, results);
+    auto result = cached ? load_or_compile(module, results, loaded)
+                         : pjrt_executable::compile(client_, module, results);
     const std::lock_guard guard(lock_);
     ++(loaded ? count_.loaded : count_.compiled);
     count_.seconds +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    programs_.push_front({module, made});
-    if (programs_.size() > most_programs) {
+    programs_.push_front({module, result});
+    if (programs_.size() > max_programs) {
       programs_.pop_back();
     }
-    return made;
+    return result;
   }
 
   [[nodiscard]] compilations count() const {
@@ -98,7 +99,7 @@ class pjrt_compiler {
 
  private:
   // Largest number of modules in memory. Each kernel outside of graphs has its own module.
-  static constexpr std::size_t most_programs = 256;
+  static constexpr std::size_t max_programs = 256;
 
   struct known_program {
     std::string module;
@@ -115,24 +116,24 @@ class pjrt_compiler {
     }
     return nullptr;
   }
-  [[nodiscard]] std::shared_ptr<const pjrt_executable> make_kept(const std::string& module,
-                                                                 std::size_t results,
-                                                                 bool& loaded) const {
+  [[nodiscard]] std::shared_ptr<const pjrt_executable> load_or_compile(const std::string& module,
+                                                                       std::size_t results,
+                                                                       bool& loaded) const {
     const std::string key = identity_ + module;
-    if (const std::optional<std::string> kept = cache_.find(key)) {
+    if (const std::optional<std::string> bytes = cache_.find(key)) {
       try {
-        auto made = pjrt_executable::load(client_, *kept, results);
+        auto result = pjrt_executable::load(client_, *bytes, results);
         loaded = true;
-        return made;
+        return result;
       } catch (const device_error&) {  // then compile it again
       }
     }
-    auto made = pjrt_executable::compile(client_, module, results);
+    auto result = pjrt_executable::compile(client_, module, results);
     try {
-      cache_.keep(key, made->serialized());
+      cache_.keep(key, result->serialized());
     } catch (const device_error&) {  // the plugin cannot serialize it
     }
-    return made;
+    return result;
   }
 
   std::shared_ptr<const pjrt_client> client_;

@@ -77,26 +77,27 @@ class pjrt_backend final : public backend {
                                          const shape& s) const override {
     return copied<std::int32_t>(values, {s, element::index}, layout_of_rows(s));
   }
-  void to_host(const tensor& x, std::span<float> to) const override {
-    copy_back<T>(x, to, element::real);
+  void to_host(const tensor& x, std::span<float> destination) const override {
+    copy_back<T>(x, destination, element::real);
   }
-  void to_host(const tensor& x, std::span<double> to) const override {
-    copy_back<T>(x, to, element::real);
+  void to_host(const tensor& x, std::span<double> destination) const override {
+    copy_back<T>(x, destination, element::real);
   }
-  void to_host(const tensor& x, std::span<std::int32_t> to) const override {
-    copy_back<std::int32_t>(x, to, element::index);
+  void to_host(const tensor& x, std::span<std::int32_t> destination) const override {
+    copy_back<std::int32_t>(x, destination, element::index);
   }
   // Starts all copies before it waits for the first one.
-  void numbers_to_host(std::span<const tensor> from, std::span<double> to) const override {
-    std::vector<T> values(from.size());
+  void numbers_to_host(std::span<const tensor> sources,
+                       std::span<double> destination) const override {
+    std::vector<T> values(sources.size());
     detail::wait_for_copies(*client_, [&](auto& events) {
-      for (std::size_t i = 0; i < from.size(); ++i) {
-        require_readable(from[i], 1, element::real);
-        detail::start_copy_to_host(buffer_of(from[i]), from[i].shape(),
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        require_readable(sources[i], 1, element::real);
+        detail::start_copy_to_host(buffer_of(sources[i]), sources[i].shape(),
                                    std::as_writable_bytes(std::span(values).subspan(i, 1)), events);
       }
     });
-    std::copy(values.begin(), values.end(), to.begin());
+    std::copy(values.begin(), values.end(), destination.begin());
   }
 
   /// Compiles a kernel for operands of these shapes, unless it has already been compiled, and runs
@@ -105,31 +106,31 @@ class pjrt_backend final : public backend {
     if (const auto* const full = call.as<kernels::full>()) {
       // Filled on the host and copied. Compiling a graph would not pay: such tensors are few and
       // each is made once.
-      const std::vector<T> values(full->to.size(), static_cast<T>(full->value));
-      call.results[0] = from_host(std::span<const T>(values), full->to);
+      const std::vector<T> values(full->target_shape.size(), static_cast<T>(full->value));
+      call.results[0] = from_host(std::span<const T>(values), full->target_shape);
       return;
     }
     std::vector<tensor_spec> specs;
-    std::vector<tensor> given;
+    std::vector<tensor> operands;
     for (const tensor& x : call.operands) {
       specs.push_back(spec_of(x));
       if (x) {
         require_own(x);
-        given.push_back(laid_out(x, false));
+        operands.push_back(laid_out(x, false));
       }
     }
     const graph calls = alone(any_kernel(call.type, call.kernel), specs);
     std::vector<const detail::pjrt_buffer*> arguments;
-    arguments.reserve(given.size());
-    for (const tensor& one : given) {
-      arguments.push_back(&buffer_of(one));
+    arguments.reserve(operands.size());
+    for (const tensor& operand : operands) {
+      arguments.push_back(&buffer_of(operand));
     }
     auto begun = compiled(calls, false)->run(arguments, {});
-    const std::vector<value_id>& made = calls.nodes().front().results;
+    const std::vector<value_id>& results = calls.nodes().front().results;
     std::size_t next = 0;
     for (std::size_t i = 0; i < call.results.size(); ++i) {
-      if (made[i] != no_value) {
-        call.results[i] = tensor_of(std::move(begun.results[next++]), calls.spec(made[i]));
+      if (results[i] != no_value) {
+        call.results[i] = tensor_of(std::move(begun.results[next++]), calls.spec(results[i]));
       }
     }
     queue_.add(std::move(begun.events));
@@ -142,17 +143,17 @@ class pjrt_backend final : public backend {
 
   /// Returns the queue of computations that run on the devices.
   [[nodiscard]] detail::pjrt_queue& queue() const { return queue_; }
-  /// Compiles a graph, once for each StableHLO text. `kept` stores the result on disk for later
+  /// Compiles a graph, once for each StableHLO text. `cached` stores the result on disk for later
   /// runs.
   [[nodiscard]] std::shared_ptr<const detail::pjrt_executable> compiled(const graph& calls,
-                                                                        bool kept = true) const {
+                                                                        bool cached = true) const {
     const std::size_t results =
         calls.outputs().size() +
         static_cast<std::size_t>(std::count_if(calls.inputs().begin(), calls.inputs().end(),
                                                [](const graph_input& i) { return i.changes(); }));
     const std::string module = stablehlo::module_text(calls, module_options());
     try {
-      return compiler_.program(module, results, kept);
+      return compiler_.program(module, results, cached);
     } catch (const detail::pjrt_error& e) {
       const bool lacks_something = e.code == pjrt_api::error_code::unimplemented ||
                                    e.code == pjrt_api::error_code::invalid_argument;
@@ -171,15 +172,15 @@ class pjrt_backend final : public backend {
   /// Returns the tensor with its rows split among the devices, or complete on each of them, as the
   /// compiled graph needs it.
   [[nodiscard]] tensor laid_out(const tensor& x, bool by_rows) const {
-    const auto wanted =
+    const auto layout =
         by_rows ? detail::device_layout::by_rows : detail::device_layout::everywhere;
-    if (device_count() == 1 || buffer_of(x).layout() == wanted) {
+    if (device_count() == 1 || buffer_of(x).layout() == layout) {
       return x;
     }
     std::vector<std::byte> elements(x.shape().size() * bytes_of(x.type(), sizeof(T)));
     detail::copy_to_host(buffer_of(x), x.shape(), elements);
     const auto type = x.type() == element::index ? pjrt_api::buffer_type::s32 : buffer_type_of<T>();
-    return tensor_of(detail::copy_to_devices(client_, elements, type, x.shape(), wanted),
+    return tensor_of(detail::copy_to_devices(client_, elements, type, x.shape(), layout),
                      spec_of(x));
   }
 
@@ -275,14 +276,14 @@ class pjrt_backend final : public backend {
                          " values, but the tensor ", x.shape(), " has ", x.shape().size());
   }
   template <class Element, class Number>
-  void copy_back(const tensor& x, std::span<Number> to, element type) const {
-    require_readable(x, to.size(), type);
+  void copy_back(const tensor& x, std::span<Number> destination, element type) const {
+    require_readable(x, destination.size(), type);
     if constexpr (std::same_as<Element, Number>) {
-      detail::copy_to_host(buffer_of(x), x.shape(), std::as_writable_bytes(to));
+      detail::copy_to_host(buffer_of(x), x.shape(), std::as_writable_bytes(destination));
     } else {
-      std::vector<Element> elements(to.size());
+      std::vector<Element> elements(destination.size());
       detail::copy_to_host(buffer_of(x), x.shape(), std::as_writable_bytes(std::span(elements)));
-      std::copy(elements.begin(), elements.end(), to.begin());
+      std::copy(elements.begin(), elements.end(), destination.begin());
     }
   }
 
@@ -315,14 +316,14 @@ class pjrt : public device {
       : device(std::make_shared<const pjrt_backend<T>>(options)) {}
 
   /// Returns the plugin's name of the platform: cpu, cuda or tpu.
-  [[nodiscard]] std::string platform() const { return own().platform(); }
+  [[nodiscard]] std::string platform() const { return typed_implementation().platform(); }
   /// Returns the plugin's name of the hardware, such as NVIDIA H200.
-  [[nodiscard]] std::string kind() const { return own().kind(); }
+  [[nodiscard]] std::string kind() const { return typed_implementation().kind(); }
   /// Returns the number of devices in use.
-  [[nodiscard]] std::size_t device_count() const { return own().device_count(); }
+  [[nodiscard]] std::size_t device_count() const { return typed_implementation().device_count(); }
 
  private:
-  [[nodiscard]] const pjrt_backend<T>& own() const {
+  [[nodiscard]] const pjrt_backend<T>& typed_implementation() const {
     return static_cast<const pjrt_backend<T>&>(implementation());
   }
 };

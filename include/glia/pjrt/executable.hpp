@@ -85,24 +85,24 @@ class pjrt_executable {
   }
 
   /// Starts a run. It consumes the arguments that the graph may overwrite with results, except
-  /// those whose indices are in `kept`.
+  /// those whose indices are in `preserved`.
   [[nodiscard]] begun run(std::span<const pjrt_buffer* const> arguments,
-                          std::span<const std::int64_t> kept) const {
+                          std::span<const std::int64_t> preserved) const {
     const std::size_t devices = client_->devices().size();
-    std::vector<pjrt_api::buffer*> given(devices * arguments.size());
-    std::vector<pjrt_api::buffer*> made(devices * results_);
+    std::vector<pjrt_api::buffer*> inputs(devices * arguments.size());
+    std::vector<pjrt_api::buffer*> outputs(devices * results_);
     std::vector<pjrt_api::buffer* const*> argument_lists;
     std::vector<pjrt_api::buffer**> result_lists;
     for (std::size_t d = 0; d < devices; ++d) {
       for (std::size_t i = 0; i < arguments.size(); ++i) {
-        given[d * arguments.size() + i] = arguments[i]->parts()[d];
+        inputs[d * arguments.size() + i] = arguments[i]->parts()[d];
       }
-      argument_lists.push_back(given.data() + d * arguments.size());
-      result_lists.push_back(made.data() + d * results_);
+      argument_lists.push_back(inputs.data() + d * arguments.size());
+      result_lists.push_back(outputs.data() + d * results_);
     }
     pjrt_api::execute_options options;
-    options.non_donatable_input_indices = kept.data();
-    options.num_non_donatable_input_indices = kept.size();
+    options.non_donatable_input_indices = preserved.data();
+    options.num_non_donatable_input_indices = preserved.size();
     begun result;
     result.events.resize(devices);
     pjrt_api::loaded_executable_execute_args args;
@@ -115,11 +115,11 @@ class pjrt_executable {
     args.device_complete_events = result.events.data();
     client_->plugin().call(client_->api().loaded_executable_execute, args, "run a compiled graph");
     for (std::size_t i = 0; i < results_; ++i) {
-      auto one = std::make_shared<pjrt_buffer>(client_);
+      auto result_buffer = std::make_shared<pjrt_buffer>(client_);
       for (std::size_t d = 0; d < devices; ++d) {
-        one->add(made[d * results_ + i]);
+        result_buffer->add(outputs[d * results_ + i]);
       }
-      result.results.push_back(std::move(one));
+      result.results.push_back(std::move(result_buffer));
     }
     return result;
   }

@@ -14,16 +14,17 @@ namespace glia::detail {
 
 /// An error that a plugin reports, with its code.
 struct pjrt_error : device_error {
-  pjrt_error(const std::string& words, pjrt_api::error_code why) : device_error(words), code(why) {}
+  pjrt_error(const std::string& words, pjrt_api::error_code reason)
+      : device_error(words), code(reason) {}
   pjrt_api::error_code code;
 };
 
-/// Returns advice about an error, or an empty text. `what` is the failed operation, such as "run a
-/// compiled graph".
+/// Returns advice about an error, or an empty text. `operation` is the failed operation, such as
+/// "run a compiled graph".
 [[nodiscard]] inline const char* advice_for(pjrt_api::error_code code,
-                                            std::string_view what) noexcept {
-  const bool uses_it = what.starts_with("run ") || what.starts_with("compute ") ||
-                       what.starts_with("copy ") || what.starts_with("compile ");
+                                            std::string_view operation) noexcept {
+  const bool uses_it = operation.starts_with("run ") || operation.starts_with("compute ") ||
+                       operation.starts_with("copy ") || operation.starts_with("compile ");
   switch (code) {
     case pjrt_api::error_code::resource_exhausted:
       return uses_it ? "; use a smaller batch or model, or a device with more memory"
@@ -53,8 +54,9 @@ class pjrt_plugin {
         "pjrt: the path of the plugin is empty; docs/how_to/devices.md says how to get a plugin");
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-      const char* const why = dlerror();
-      throw device_error(text("pjrt: ", path_, ": cannot be loaded (", why == nullptr ? "?" : why,
+      const char* const reason = dlerror();
+      throw device_error(text("pjrt: ", path_, ": cannot be loaded (",
+                              reason == nullptr ? "?" : reason,
                               "); docs/how_to/devices.md says how to get a plugin"));
     }
     const auto get = reinterpret_cast<pjrt_api::get_api>(dlsym(library, pjrt_api::symbol));
@@ -85,12 +87,12 @@ class pjrt_plugin {
   [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
 
   /// Calls an entry point. Throws `pjrt_error` with the plugin's message: "pjrt: <path>: cannot
-  /// <what>: <message>".
+  /// <operation>: <message>".
   template <class Args>
-  void call(pjrt_api::entry<Args> function, Args& args, std::string_view what) const {
+  void call(pjrt_api::entry<Args> function, Args& args, std::string_view operation) const {
     pjrt_api::error* const failure = function(&args);
     if (failure != nullptr) {
-      fail(failure, what);
+      fail(failure, operation);
     }
   }
   /// Calls an entry point and ignores errors, for destructors.
@@ -103,7 +105,7 @@ class pjrt_plugin {
   }
 
  private:
-  [[noreturn]] void fail(pjrt_api::error* failure, std::string_view what) const {
+  [[noreturn]] void fail(pjrt_api::error* failure, std::string_view operation) const {
     pjrt_api::error_message_args message;
     message.error = failure;
     api_->error_message(&message);
@@ -112,9 +114,9 @@ class pjrt_plugin {
     code.error = failure;
     call_quietly(api_->error_get_code, code);
     destroy(failure);
-    throw pjrt_error(
-        text("pjrt: ", path_, ": cannot ", what, ": ", words, advice_for(code.code, what)),
-        code.code);
+    throw pjrt_error(text("pjrt: ", path_, ": cannot ", operation, ": ", words,
+                          advice_for(code.code, operation)),
+                     code.code);
   }
   void destroy(pjrt_api::error* failure) const noexcept {
     pjrt_api::error_destroy_args args;

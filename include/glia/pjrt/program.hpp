@@ -21,10 +21,10 @@ namespace glia::detail {
 template <std::floating_point T>
 class pjrt_program final : public executable {
  public:
-  pjrt_program(graph calls, std::shared_ptr<const pjrt_backend<T>> on)
-      : executable(std::move(calls)), on_(std::move(on)) {
+  pjrt_program(graph calls, std::shared_ptr<const pjrt_backend<T>> backend)
+      : executable(std::move(calls)), backend_(std::move(backend)) {
     if (gives_something(this->calls())) {
-      compiled_ = on_->compiled(this->calls());
+      compiled_ = backend_->compiled(this->calls());
     }
   }
 
@@ -35,10 +35,10 @@ class pjrt_program final : public executable {
     if (probe != nullptr) {
       run_one_by_one(inputs, fixed, *probe);
     }
-    const timeline::span all(times, "compiled program");
+    const timeline::span timing(times, "compiled program");
     run_whole(inputs, outputs, fixed);
     if (times != nullptr) {
-      on_->queue().wait_for_all();
+      backend_->queue().wait_for_all();
     }
   }
 
@@ -50,37 +50,37 @@ class pjrt_program final : public executable {
     std::vector<const detail::pjrt_buffer*> arguments;
     std::vector<tensor> laid_out;  // laid out as the compiled graph needs them
     laid_out.reserve(expected.size());
-    std::vector<std::int64_t> kept;
-    const auto add = [&](const tensor& given) {
+    std::vector<std::int64_t> preserved;
+    const auto add = [&](const tensor& argument) {
       const std::size_t number = arguments.size();
       const graph_input& input = expected[number];
-      require_fitting(number, given);
-      on_->require_own(given);
-      if (input.changes() && !given.unique()) {
-        kept.push_back(static_cast<std::int64_t>(number));
+      require_fitting(number, argument);
+      backend_->require_own(argument);
+      if (input.changes() && !argument.unique()) {
+        preserved.push_back(static_cast<std::int64_t>(number));
       }
-      const bool split = stablehlo::is_split(calls(), input, on_->device_count());
+      const bool split = stablehlo::is_split(calls(), input, backend_->device_count());
       arguments.push_back(
-          &pjrt_backend<T>::buffer_of(laid_out.emplace_back(on_->laid_out(given, split))));
+          &pjrt_backend<T>::buffer_of(laid_out.emplace_back(backend_->laid_out(argument, split))));
     };
-    for (const tensor* const one : inputs) {
-      add(*one);
+    for (const tensor* const input : inputs) {
+      add(*input);
     }
-    for (const tensor& one : fixed.tensors) {
-      add(one);
+    for (const tensor& input : fixed.tensors) {
+      add(input);
     }
     if (compiled_ == nullptr) {  // the graph has no outputs
       return;
     }
-    detail::pjrt_executable::begun begun = compiled_->run(arguments, kept);
+    detail::pjrt_executable::begun begun = compiled_->run(arguments, preserved);
     std::vector<detail::pjrt_executable::buffer>& results = begun.results;
     std::size_t next = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
       if (expected[i].changes()) {
-        tensor made =
+        tensor next_value =
             pjrt_backend<T>::tensor_of(std::move(results[next++]), calls().spec(expected[i].next));
         if (i < inputs.size()) {
-          *inputs[i] = std::move(made);
+          *inputs[i] = std::move(next_value);
         }
       }
     }
@@ -88,7 +88,7 @@ class pjrt_program final : public executable {
       outputs[i] = pjrt_backend<T>::tensor_of(std::move(results[next++]),
                                               calls().spec(calls().outputs()[i].value));
     }
-    on_->queue().add(std::move(begun.events));
+    backend_->queue().add(std::move(begun.events));
   }
   void run_one_by_one(std::span<tensor* const> inputs, const fixed_inputs& fixed,
                       const probe_function& probe) const {
@@ -99,10 +99,10 @@ class pjrt_program final : public executable {
       pointers.push_back(&copies.emplace_back(*input));
     }
     std::vector<tensor> outputs(calls().outputs().size());
-    node_by_node(calls(), on_).run(pointers, outputs, fixed, &probe, nullptr);
+    node_by_node(calls(), backend_).run(pointers, outputs, fixed, &probe, nullptr);
   }
 
-  std::shared_ptr<const pjrt_backend<T>> on_;
+  std::shared_ptr<const pjrt_backend<T>> backend_;
   std::shared_ptr<const detail::pjrt_executable> compiled_;  // null if the graph has no outputs
 };
 

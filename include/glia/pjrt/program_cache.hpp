@@ -65,8 +65,8 @@ class program_cache {
     const std::filesystem::path path = path_of(key);
     std::string bytes;
     try {
-      std::ifstream in(path, std::ios::binary);
-      bytes.assign(std::istreambuf_iterator<char>(in), {});
+      std::ifstream file(path, std::ios::binary);
+      bytes.assign(std::istreambuf_iterator<char>(file), {});
     } catch (const std::ios_base::failure&) {  // for example, if another machine has just removed
                                                // the file
       return std::nullopt;
@@ -159,25 +159,25 @@ class program_cache {
       std::uint64_t bytes;
     };
     std::vector<entry> entries;
-    std::uint64_t all = 0;
+    std::uint64_t total_bytes = 0;
     for (const auto& file : std::filesystem::directory_iterator(options_.folder)) {
       std::error_code gone;  // set if another process has removed the file
       const auto used = file.last_write_time(gone);
       const std::uint64_t bytes = gone ? 0 : file.file_size(gone);
       if (!gone && file.path().extension() == extension) {
         entries.push_back({file.path(), used, bytes});
-        all += bytes;
+        total_bytes += bytes;
       }
     }
     std::sort(entries.begin(), entries.end(),
               [](const entry& a, const entry& b) { return a.used < b.used; });
     for (const entry& oldest : entries) {
-      if (all <= options_.max_bytes) {
+      if (total_bytes <= options_.max_bytes) {
         break;
       }
       std::error_code gone;
       std::filesystem::remove(oldest.path, gone);
-      all -= oldest.bytes;
+      total_bytes -= oldest.bytes;
     }
   }
 

@@ -159,48 +159,49 @@ class pjrt_target_backend final : public detail::shape_backend {
     }
 
     void compile(const graph& calls) {
-      target_program made{.calls = calls, .module = stablehlo::module_text(calls, module_options_)};
+      target_program compiled{.calls = calls,
+                              .module = stablehlo::module_text(calls, module_options_)};
       const bool known =
           std::any_of(programs.begin(), programs.end(),
-                      [&](const target_program& p) { return p.module == made.module; });
+                      [&](const target_program& p) { return p.module == compiled.module; });
       if (known) {
         return;
       }
       const auto start = std::chrono::steady_clock::now();
-      const pjrt_api::program program = detail::program_of(made.module);
+      const pjrt_api::program program = detail::program_of(compiled.module);
       pjrt_api::compile_args args;
       args.topology = topology_;
       args.program = &program;
       args.compile_options = compile_options_.data();
       args.compile_options_size = compile_options_.size();
       plugin_.call(plugin_.api().compile, args, "compile a graph");
-      made.seconds =
+      compiled.seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       try {
-        describe(made, args.executable);
+        describe(compiled, args.executable);
       } catch (...) {
         detail::pjrt_executable::destroy(plugin_, args.executable);
         throw;
       }
       detail::pjrt_executable::destroy(plugin_, args.executable);
-      programs.push_back(std::move(made));
+      programs.push_back(std::move(compiled));
     }
 
     std::vector<target_program> programs;
 
    private:
-    void describe(target_program& made, pjrt_api::executable* executable) const {
+    void describe(target_program& compiled, pjrt_api::executable* executable) const {
       pjrt_api::executable_get_compiled_memory_stats_args memory;
       memory.executable = executable;
       plugin_.call(plugin_.api().executable_get_compiled_memory_stats, memory,
                    "measure the memory of a compiled graph");
-      made.argument_bytes = memory.argument_size_in_bytes;
-      made.result_bytes = memory.output_size_in_bytes;
-      made.shared_bytes = memory.alias_size_in_bytes;
-      made.temporary_bytes = memory.temp_size_in_bytes;
-      made.code_bytes = memory.generated_code_size_in_bytes;
+      compiled.argument_bytes = memory.argument_size_in_bytes;
+      compiled.result_bytes = memory.output_size_in_bytes;
+      compiled.shared_bytes = memory.alias_size_in_bytes;
+      compiled.temporary_bytes = memory.temp_size_in_bytes;
+      compiled.code_bytes = memory.generated_code_size_in_bytes;
       try {
-        made.executable = detail::pjrt_executable::serialize(plugin_, executable);
+        compiled.executable = detail::pjrt_executable::serialize(plugin_, executable);
       } catch (const device_error&) {  // the plugin cannot serialize it
       }
     }

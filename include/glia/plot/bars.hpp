@@ -51,25 +51,25 @@ namespace detail {
 /// Computes the positions of bars and texts, and makes gnuplot's commands for them.
 class bar_layout {
  public:
-  bar_layout(const std::vector<std::string>& groups, const std::vector<bar_series>& all,
+  bar_layout(const std::vector<std::string>& groups, const std::vector<bar_series>& series_list,
              const bars_options& options)
       : groups_(groups),
-        all_(all),
+        series_(series_list),
         options_(options),
         slot_((static_cast<double>(options.canvas.width) - 110) /
               static_cast<double>(groups.size())),
-        width_(all.size() == 1 ? 0.6 : 0.84 / static_cast<double>(all.size())) {
+        width_(series_list.size() == 1 ? 0.6 : 0.84 / static_cast<double>(series_list.size())) {
     for (const std::string& group : groups) {
       longest_group_ = std::max(longest_group_, text_width(group, font_size));
       group_lines_ = std::max(group_lines_, lines_of(group));
     }
-    for (const bar_series& s : all) {
+    for (const bar_series& s : series_list) {
       for (const double value : s.values) {
         if (drawable(value)) {
           visible_ = true;
           lowest_ = std::min(lowest_, value);
           highest_ = std::max(highest_, value);
-          least_ = std::min(least_, std::abs(value));
+          smallest_ = std::min(smallest_, std::abs(value));
           widest_ = std::max(widest_, text_width(measured(value, options.unit), value_size));
         }
       }
@@ -80,15 +80,15 @@ class bar_layout {
   /// do not fit side by side.
   [[nodiscard]] std::string axes() const {
     constexpr double across = 20;  // smallest width of a slanted name, in pixels
-    const auto each = slanted() ? static_cast<std::size_t>(std::ceil(across / slot_)) : 1;
+    const auto step = slanted() ? static_cast<std::size_t>(std::ceil(across / slot_)) : 1;
     std::string tics;
-    for (std::size_t g = 0; g < groups_.size(); g += each) {
+    for (std::size_t g = 0; g < groups_.size(); g += step) {
       tics += text(g > 0 ? ", " : "", tic_literal(groups_[g]), ' ', g);
     }
     // gnuplot reserves space for one line of names. Empty lines in the axis label add more.
     const std::string room = slanted() ? "" : std::string(group_lines_ - 1, '\n');
     const std::string label = options_.x_label.empty() && group_lines_ > 1 ? " " : options_.x_label;
-    std::string script = style(options_.title, room + label, options_.y_label, key_lines(all_));
+    std::string script = style(options_.title, room + label, options_.y_label, key_lines(series_));
     script +=
         text("set style fill solid noborder\nset boxwidth ", number(width_),
              "\nset xrange [-0.6:", number(static_cast<double>(groups_.size()) - 0.4),
@@ -104,7 +104,7 @@ class bar_layout {
   [[nodiscard]] std::string blocks(std::size_t k) const {
     std::vector<std::vector<double>> bars;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const double value = all_[k].values[g];
+      const double value = series_[k].values[g];
       if (drawable(value)) {
         bars.push_back({place(g, k), value, options_.highlight == g ? 1.0 : 0.0});
       }
@@ -114,7 +114,8 @@ class bar_layout {
 
   [[nodiscard]] std::string elements(std::size_t k) const {
     const std::string block = text("$bars", k);
-    const std::string title = all_[k].name.empty() ? " notitle" : " title " + literal(all_[k].name);
+    const std::string title =
+        series_[k].name.empty() ? " notitle" : " title " + literal(series_[k].name);
     if (bars_of(k) == 0) {  // gnuplot would warn about an empty block
       return text("NaN with boxes lc rgb '", color(k), "'", title);
     }
@@ -129,18 +130,18 @@ class bar_layout {
   /// negative.
   [[nodiscard]] std::string value_labels() const {
     std::string script;
-    for (std::size_t k = 0; options_.values && k < all_.size(); ++k) {
+    for (std::size_t k = 0; options_.values && k < series_.size(); ++k) {
       for (std::size_t g = 0; g < groups_.size(); ++g) {
-        const double value = all_[k].values[g];
+        const double value = series_[k].values[g];
         if (drawable(value)) {
-          const bool down = value < 0;
-          script += text(
-              "set label ", literal(measured(value, options_.unit)), " at ", number(place(g, k)),
-              ',', number(value), " front font ',", value_size, "' ",
-              upright()
-                  ? text(down ? "right" : "left", " rotate by 90 offset 0,", down ? "-0.4" : "0.4")
-                  : text("center offset 0,", down ? "-0.7" : "0.6"),
-              '\n');
+          const bool negative = value < 0;
+          script +=
+              text("set label ", literal(measured(value, options_.unit)), " at ",
+                   number(place(g, k)), ',', number(value), " front font ',", value_size, "' ",
+                   upright() ? text(negative ? "right" : "left", " rotate by 90 offset 0,",
+                                    negative ? "-0.4" : "0.4")
+                             : text("center offset 0,", negative ? "-0.7" : "0.6"),
+                   '\n');
         }
       }
     }
@@ -154,18 +155,18 @@ class bar_layout {
     return std::isfinite(value) && (!options_.log_y || value > 0);
   }
   [[nodiscard]] std::size_t bars_of(std::size_t k) const {
-    return static_cast<std::size_t>(std::count_if(all_[k].values.begin(), all_[k].values.end(),
-                                                  [&](double v) { return drawable(v); }));
+    return static_cast<std::size_t>(std::count_if(
+        series_[k].values.begin(), series_[k].values.end(), [&](double v) { return drawable(v); }));
   }
   [[nodiscard]] double place(std::size_t group, std::size_t k) const {
-    const double middle = static_cast<double>(all_.size() - 1) / 2;
+    const double middle = static_cast<double>(series_.size() - 1) / 2;
     return static_cast<double>(group) + (static_cast<double>(k) - middle) * width_;
   }
   /// Returns whether the names of the groups are too long to fit side by side.
   [[nodiscard]] bool slanted() const { return longest_group_ > slot_; }
   /// Returns whether the values are too long to fit side by side.
   [[nodiscard]] bool upright() const {
-    return widest_ > 0.95 * slot_ * (all_.size() == 1 ? 1 : width_);
+    return widest_ > 0.95 * slot_ * (series_.size() == 1 ? 1 : width_);
   }
 
   /// Returns the command for the range of the y axis, with space for the written values. The range
@@ -175,24 +176,25 @@ class bar_layout {
       return "set yrange [0.1:1]\n";
     }
     const double text_height = options_.values ? (upright() ? widest_ + 10 : 24) : 6;
-    const double below = slanted() ? 0.6 * longest_group_ : 20 * static_cast<double>(group_lines_);
-    const double plot_height = static_cast<double>(options_.canvas.height) - below - 190;
+    const double names_height =
+        slanted() ? 0.6 * longest_group_ : 20 * static_cast<double>(group_lines_);
+    const double plot_height = static_cast<double>(options_.canvas.height) - names_height - 190;
     const double room = std::min(text_height / std::max(plot_height, 60.0), 0.4);
     if (options_.log_y) {
-      const double bottom = std::pow(10, std::floor(std::log10(least_) - 0.05));
+      const double bottom = std::pow(10, std::floor(std::log10(smallest_) - 0.05));
       const double decades = std::log10(highest_ / bottom);
       return text("set logscale y\nset yrange [", number(bottom), ':',
                   number(highest_ * std::pow(10, decades * room / (1 - room))), "]\n");
     }
     const double extent = std::max(highest_ - lowest_, 1e-300);
-    const double more = extent * room / (1 - (lowest_ < 0 ? 2 : 1) * room);
-    return text("set yrange [", number(lowest_ < 0 ? lowest_ - more : 0), ':',
-                number(highest_ > 0 ? highest_ + more : (lowest_ < 0 ? more / 4 : 1)), "]\n",
+    const double margin = extent * room / (1 - (lowest_ < 0 ? 2 : 1) * room);
+    return text("set yrange [", number(lowest_ < 0 ? lowest_ - margin : 0), ':',
+                number(highest_ > 0 ? highest_ + margin : (lowest_ < 0 ? margin / 4 : 1)), "]\n",
                 lowest_ < 0 ? "set xzeroaxis lc '#444444' lt 1\n" : "");
   }
 
   const std::vector<std::string>& groups_;
-  const std::vector<bar_series>& all_;
+  const std::vector<bar_series>& series_;
   const bars_options& options_;
   double slot_;   // width of a group, in pixels
   double width_;  // width of a bar, in groups
@@ -201,8 +203,8 @@ class bar_layout {
   bool visible_ = false;
   double lowest_ = 0;
   double highest_ = 0;
-  double least_ = 1e300;  // the smallest bar
-  double widest_ = 0;     // largest width of a value's text
+  double smallest_ = 1e300;  // the smallest bar
+  double widest_ = 0;        // largest width of a value's text
 };
 
 }  // namespace detail
@@ -217,24 +219,24 @@ class bar_layout {
 /// Throws `value_error` if there are no groups or no series, if a series does not have one value
 /// for each group, or if `highlight` is out of range or used with several series.
 [[nodiscard]] inline chart bars_chart(const std::vector<std::string>& groups,
-                                      const std::vector<bar_series>& all,
+                                      const std::vector<bar_series>& series_list,
                                       const bars_options& options = {}) {
-  require<value_error>(!groups.empty() && !all.empty(),
+  require<value_error>(!groups.empty() && !series_list.empty(),
                        "plot::bars: expected at least one group and one series, got ",
-                       groups.size(), " groups and ", all.size(), " series");
-  for (const bar_series& s : all) {
+                       groups.size(), " groups and ", series_list.size(), " series");
+  for (const bar_series& s : series_list) {
     require<value_error>(s.values.size() == groups.size(), "plot::bars: expected ", groups.size(),
                          " values, one for each group, in series '", s.name, "', got ",
                          s.values.size());
   }
   require<value_error>(
-      !options.highlight || (*options.highlight < groups.size() && all.size() == 1),
+      !options.highlight || (*options.highlight < groups.size() && series_list.size() == 1),
       "plot::bars: expected a highlight below ", groups.size(), " with a single series, got ",
-      options.highlight.value_or(0), " with ", all.size(), " series");
-  const detail::bar_layout layout(groups, all, options);
+      options.highlight.value_or(0), " with ", series_list.size(), " series");
+  const detail::bar_layout layout(groups, series_list, options);
   std::string script = layout.axes() + layout.value_labels();
   std::string elements;
-  for (std::size_t k = 0; k < all.size(); ++k) {
+  for (std::size_t k = 0; k < series_list.size(); ++k) {
     script += layout.blocks(k);
     elements += (k > 0 ? ", " : "") + layout.elements(k);
   }
@@ -243,8 +245,8 @@ class bar_layout {
 
 /// Draws a bar chart to an SVG or PNG file. See `bars_chart` and `write`.
 inline void bars(const std::filesystem::path& path, const std::vector<std::string>& groups,
-                 const std::vector<bar_series>& all, const bars_options& options = {}) {
-  write(path, bars_chart(groups, all, options));
+                 const std::vector<bar_series>& series_list, const bars_options& options = {}) {
+  write(path, bars_chart(groups, series_list, options));
 }
 
 }  // namespace glia::plot

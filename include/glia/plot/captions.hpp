@@ -26,7 +26,7 @@ struct caption {
 /// `image_grid`. The chart has the size of the picture.
 ///
 /// Throws `shape_error` if the picture has no pixels.
-[[nodiscard]] inline chart captions_chart(const image& picture, const std::vector<caption>& all,
+[[nodiscard]] inline chart captions_chart(const image& picture, const std::vector<caption>& texts,
                                           const std::string& gnuplot = "gnuplot") {
   glia::detail::require_picture("plot::captions", picture);
   const auto place = [](double pixel) { return detail::number(pixel - 0.5); };
@@ -34,13 +34,13 @@ struct caption {
   std::string script =
       text("set margins 0,0,0,0\nunset key\nunset border\nunset tics\nset xrange [-0.5:",
            place(static_cast<double>(picture.width)), "]\nset yrange [-0.5:", place(height), "]\n");
-  for (const caption& one : all) {
+  for (const caption& label : texts) {
     std::array<char, 8> color{};
-    std::snprintf(color.data(), color.size(), "#%02x%02x%02x", one.color[0], one.color[1],
-                  one.color[2]);
-    script += text("set label ", detail::literal(one.text), " at ", place(one.x), ',',
-                   place(height - one.y), " center front font ',", detail::number(one.font_size),
-                   "' tc '", color.data(), "'\n");
+    std::snprintf(color.data(), color.size(), "#%02x%02x%02x", label.color[0], label.color[1],
+                  label.color[2]);
+    script += text("set label ", detail::literal(label.text), " at ", place(label.x), ',',
+                   place(height - label.y), " center front font ',",
+                   detail::number(label.font_size), "' tc '", color.data(), "'\n");
   }
   script += text("plot '-' binary array=(", picture.width, ',', picture.height,
                  ") flipy format='%uchar%uchar%uchar' using 1:2:3 with rgbimage\n");
@@ -50,8 +50,8 @@ struct caption {
 
 /// Draws a picture with texts on it to an SVG or PNG file. See `captions_chart` and `write`.
 inline void captions(const std::filesystem::path& path, const image& picture,
-                     const std::vector<caption>& all) {
-  write(path, captions_chart(picture, all));
+                     const std::vector<caption>& texts) {
+  write(path, captions_chart(picture, texts));
 }
 
 }  // namespace glia::plot

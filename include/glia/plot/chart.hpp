@@ -52,32 +52,32 @@ inline constexpr int note_size = 12;
 
 /// Returns the largest number of lines in the name of a series, or 0 if no series has a name.
 template <class Series>
-[[nodiscard]] std::size_t key_lines(const std::vector<Series>& all) {
+[[nodiscard]] std::size_t key_lines(const std::vector<Series>& series_list) {
   std::size_t lines = 0;
-  for (const Series& one : all) {
-    lines = std::max(lines, one.name.empty() ? 0 : lines_of(one.name));
+  for (const Series& s : series_list) {
+    lines = std::max(lines, s.name.empty() ? 0 : lines_of(s.name));
   }
   return lines;
 }
 
 /// Draws a chart with gnuplot and returns gnuplot's output. `terminal` is gnuplot's name for the
 /// output format.
-[[nodiscard]] inline std::string drawn(const chart& what, std::string_view terminal) {
-  const canvas& on = what.canvas;
+[[nodiscard]] inline std::string drawn(const chart& figure, std::string_view terminal) {
+  const canvas& page = figure.canvas;
   const auto fits = [](std::size_t extent) { return extent >= 100 && extent <= 20000; };
-  require<value_error>(fits(on.width) && fits(on.height),
-                       "plot: expected a width and a height of 100 to 20000 pixels, got ", on.width,
-                       " and ", on.height);
+  require<value_error>(fits(page.width) && fits(page.height),
+                       "plot: expected a width and a height of 100 to 20000 pixels, got ",
+                       page.width, " and ", page.height);
   // -d ignores the commands in the user's ~/.gnuplot.
   const program_result result = run_program(
-      {on.gnuplot, "-d"}, text("set encoding utf8\nset terminal ", terminal, " noenhanced size ",
-                               on.width, ',', on.height, " font 'DejaVu Sans,", font_size,
-                               "' background '#ffffff'\n", what.script, '\n'));
+      {page.gnuplot, "-d"}, text("set encoding utf8\nset terminal ", terminal, " noenhanced size ",
+                                 page.width, ',', page.height, " font 'DejaVu Sans,", font_size,
+                                 "' background '#ffffff'\n", figure.script, '\n'));
   require<data_error>(
-      result.status != program_result::not_found, "plot: the program '", on.gnuplot,
+      result.status != program_result::not_found, "plot: the program '", page.gnuplot,
       "' cannot be started; install gnuplot to draw charts (Debian: apt-get install "
       "gnuplot-nox)");
-  require<data_error>(result.status == 0 && !result.output.empty(), "plot: ", on.gnuplot,
+  require<data_error>(result.status == 0 && !result.output.empty(), "plot: ", page.gnuplot,
                       " failed with status ", result.status, ": ", result.errors);
   return result.output;
 }
@@ -88,22 +88,22 @@ template <class Series>
 ///
 /// Throws `value_error` if the size is out of range, and `data_error` if gnuplot is missing or
 /// fails. If gnuplot fails, the message contains gnuplot's own message.
-[[nodiscard]] inline std::string svg(const chart& what) {
-  const std::string document = detail::drawn(what, "svg");
+[[nodiscard]] inline std::string svg(const chart& figure) {
+  const std::string document = detail::drawn(figure, "svg");
   const std::size_t begin = document.find("<svg");
   require<data_error>(begin != std::string::npos && document.find("</svg>") != std::string::npos,
-                      "plot: the output of ", what.canvas.gnuplot,
+                      "plot: the output of ", figure.canvas.gnuplot,
                       " is not a complete SVG picture");
   return document.substr(begin);
 }
 
 /// Draws a chart as the bytes of a PNG file. Throws the errors of `svg`.
-[[nodiscard]] inline std::string png(const chart& what) {
+[[nodiscard]] inline std::string png(const chart& figure) {
   // A point of pngcairo's fonts is 4/3 pixels; a point of SVG's fonts is 1 pixel.
-  std::string bytes = detail::drawn(what, "pngcairo fontscale 0.75");
+  std::string bytes = detail::drawn(figure, "pngcairo fontscale 0.75");
   require<data_error>(bytes.starts_with("\x89PNG\r\n\x1a\n") &&
                           bytes.find("IEND", bytes.size() - 12) != std::string::npos,
-                      "plot: the output of ", what.canvas.gnuplot,
+                      "plot: the output of ", figure.canvas.gnuplot,
                       " is not a complete PNG picture");
   return bytes;
 }
@@ -113,12 +113,12 @@ template <class Series>
 ///
 /// Throws `value_error` if the name has another ending, and `data_error`, with the path, if the
 /// file cannot be written. Also throws the errors of `svg`.
-inline void write(const std::filesystem::path& path, const chart& what) {
+inline void write(const std::filesystem::path& path, const chart& figure) {
   const std::string ending = path.extension().string();
   require<value_error>(ending == ".svg" || ending == ".png", path.string(),
                        ": expected a file name that ends in .svg or .png");
   const std::string bytes =
-      ending == ".png" ? png(what) : "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n" + svg(what);
+      ending == ".png" ? png(figure) : "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n" + svg(figure);
   glia::detail::write_whole_file(path, [&](std::ostream& out) {
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   });

@@ -56,17 +56,17 @@ namespace detail {
   const auto cell = static_cast<double>(
       options.cell > 0 ? options.cell : std::clamp<std::size_t>(1000 / classes, 2, 64));
   double longest_name = 0;
-  std::size_t most = 0;
+  std::size_t max_count = 0;
   for (std::size_t k = 0; k < classes; ++k) {
     longest_name = std::max(longest_name, detail::text_width(names[k], detail::font_size));
     for (std::size_t j = 0; j < classes; ++j) {
-      most = std::max(most, counts.count(k, j));
+      max_count = std::max(max_count, counts.count(k, j));
     }
   }
   // Names are slanted if they do not fit into a cell. If cells are small, some names are left out.
   const bool slanted = longest_name > 0.95 * cell;
-  const auto each = static_cast<std::size_t>(std::ceil(20 / cell));
-  const double digits = detail::text_width(std::to_string(most), 1);
+  const auto step = static_cast<std::size_t>(std::ceil(20 / cell));
+  const double digits = detail::text_width(std::to_string(max_count), 1);
   const double count_size = std::min(15.0, (cell - 4) / digits);
 
   std::string columns;
@@ -74,18 +74,19 @@ namespace detail {
   std::string labels;
   std::vector<std::vector<double>> cells;
   for (std::size_t truth = 0; truth < classes; ++truth) {
-    if (truth % each == 0) {
+    if (truth % step == 0) {
       const std::string tic = detail::tic_literal(names[truth]);
       columns += text(truth > 0 ? ", " : "", tic, ' ', truth);
       rows += text(truth > 0 ? ", " : "", tic, ' ', truth);
     }
-    std::size_t there = 0;
+    std::size_t samples = 0;
     for (std::size_t k = 0; k < classes; ++k) {
-      there += counts.count(truth, k);
+      samples += counts.count(truth, k);
     }
     for (std::size_t k = 0; k < classes; ++k) {
       const std::size_t count = counts.count(truth, k);
-      const double share = there == 0 ? 0 : static_cast<double>(count) / static_cast<double>(there);
+      const double share =
+          samples == 0 ? 0 : static_cast<double>(count) / static_cast<double>(samples);
       const auto x = static_cast<double>(k);
       const auto y = static_cast<double>(truth);
       if (count > 0) {

@@ -71,18 +71,19 @@ class axis_range {
   /// Returns the range in gnuplot's format, with a margin at both ends. The margin does not extend
   /// a range of non-negative values below zero.
   [[nodiscard]] std::string text(double margin) const {
-    double from = 1;
-    double to = 10;
+    double begin = 1;
+    double end = 10;
     if (low_ <= high_ && log_) {
       const double factor = low_ < high_ ? std::pow(high_ / low_, margin) : 3;
-      from = low_ / factor;
-      to = high_ * factor;
+      begin = low_ / factor;
+      end = high_ * factor;
     } else if (low_ <= high_) {
-      const double more = low_ < high_ ? margin * extent() : std::max(0.5 * std::abs(low_), 1e-12);
-      from = low_ >= 0 ? std::max(low_ - more, 0.0) : low_ - more;
-      to = high_ + more;
+      const double padding =
+          low_ < high_ ? margin * extent() : std::max(0.5 * std::abs(low_), 1e-12);
+      begin = low_ >= 0 ? std::max(low_ - padding, 0.0) : low_ - padding;
+      end = high_ + padding;
     }
-    return '[' + number(from) + ':' + number(to) + ']';
+    return '[' + number(begin) + ':' + number(end) + ']';
   }
 
   /// Returns the command that sets tics at 1, 2 and 5 times each power of 10, if the axis is
@@ -132,9 +133,9 @@ struct curve_axes {
   axis_range x;
   axis_range y;
 
-  curve_axes(const std::vector<series>& all, const curves_options& options)
+  curve_axes(const std::vector<series>& series_list, const curves_options& options)
       : x(options.log_x), y(options.log_y) {
-    for (const series& s : all) {
+    for (const series& s : series_list) {
       for (std::size_t i = 0; i < s.y.size(); ++i) {
         if (x.holds(s.x[i])) {
           x.include(s.x[i]);
@@ -156,7 +157,7 @@ struct curve {
 /// Converts series k of a chart to gnuplot's language.
 [[nodiscard]] inline curve curve_of(const series& s, std::size_t k, const curve_axes& axes,
                                     bool log_y) {
-  const std::size_t look_of = s.color.value_or(k);
+  const std::size_t look_index = s.color.value_or(k);
   constexpr double gap = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::vector<double>> points;
   std::vector<std::vector<double>> intervals;
@@ -173,16 +174,16 @@ struct curve {
   }
   constexpr std::array shapes{7, 5, 9, 11, 13, 2};
   constexpr std::array dashes{"1", "(12,4)", "(4,3)", "(12,4,3,4)", "(20,6)", "(2,4)"};
-  const std::string look =
-      text(s.style == marks::points ? "points"
-           : s.style == marks::line ? "lines"
-                                    : "linespoints",
-           " lc rgb '", color(look_of), '\'',
-           s.style == marks::points
-               ? ""
-               : text(" lw 2 dt ", s.dashed ? "(6,6)" : dashes[look_of % dashes.size()]),
-           s.style == marks::line ? "" : text(" pt ", shapes[look_of % shapes.size()], " ps 0.8"),
-           s.name.empty() ? " notitle" : " title " + literal(s.name));
+  const std::string look = text(
+      s.style == marks::points ? "points"
+      : s.style == marks::line ? "lines"
+                               : "linespoints",
+      " lc rgb '", color(look_index), '\'',
+      s.style == marks::points
+          ? ""
+          : text(" lw 2 dt ", s.dashed ? "(6,6)" : dashes[look_index % dashes.size()]),
+      s.style == marks::line ? "" : text(" pt ", shapes[look_index % shapes.size()], " ps 0.8"),
+      s.name.empty() ? " notitle" : " title " + literal(s.name));
   if (!visible) {  // gnuplot would leave out an empty block and its name in the legend
     return {.data = {}, .elements = "NaN with " + look};
   }
@@ -194,7 +195,7 @@ struct curve {
                            s.interval_style == spread::band
                                ? "1:3:4 with filledcurves fs transparent solid 0.25 noborder"
                                : "1:2:3:4 with yerrorbars pt 0 lw 1.5",
-                           " lc rgb '", color(look_of), "' notitle, ", result.elements);
+                           " lc rgb '", color(look_index), "' notitle, ", result.elements);
   }
   return result;
 }
@@ -212,40 +213,41 @@ struct curve {
 /// the lowest value in the chart.
 ///
 /// Throws `value_error` if there is no point, or if the lengths of a series' vectors differ.
-[[nodiscard]] inline chart curves_chart(const std::vector<series>& all,
+[[nodiscard]] inline chart curves_chart(const std::vector<series>& series_list,
                                         const curves_options& options = {}) {
   std::vector<series> whole;
   std::size_t points = 0;
-  for (const series& s : all) {
+  for (const series& s : series_list) {
     whole.push_back(detail::checked(s));
     points += s.y.size();
   }
-  require<value_error>(points > 0, "plot::curves: expected at least one point, got ", all.size(),
-                       " series without points");
+  require<value_error>(points > 0, "plot::curves: expected at least one point, got ",
+                       series_list.size(), " series without points");
   const detail::curve_axes axes(whole, options);
   std::string script =
-      detail::style(options.title, options.x_label, options.y_label, detail::key_lines(all)) +
+      detail::style(options.title, options.x_label, options.y_label,
+                    detail::key_lines(series_list)) +
       text(options.log_x ? "set logscale x\n" : "", options.log_y ? "set logscale y\n" : "",
            "set xrange ", axes.x.text(0.03), "\nset yrange ", axes.y.text(0.04), '\n',
            axes.x.tics("x"), axes.y.tics("y"));
   if (options.whole_x && !options.log_x) {
-    constexpr double most_tics = 12;
+    constexpr double max_tics = 12;
     script += text("set xtics ",
-                   detail::number(std::max(1.0, std::ceil(axes.x.extent() / most_tics))), '\n');
+                   detail::number(std::max(1.0, std::ceil(axes.x.extent() / max_tics))), '\n');
   }
   std::string elements;
   for (std::size_t k = 0; k < whole.size(); ++k) {
-    const detail::curve one = detail::curve_of(whole[k], k, axes, options.log_y);
-    script += one.data;
-    elements += (k > 0 ? ", " : "") + one.elements;
+    const detail::curve drawn_curve = detail::curve_of(whole[k], k, axes, options.log_y);
+    script += drawn_curve.data;
+    elements += (k > 0 ? ", " : "") + drawn_curve.elements;
   }
   return {options.canvas, script + "plot " + elements + '\n'};
 }
 
 /// Draws series to an SVG or PNG file. See `curves_chart` and `write`.
-inline void curves(const std::filesystem::path& path, const std::vector<series>& all,
+inline void curves(const std::filesystem::path& path, const std::vector<series>& series_list,
                    const curves_options& options = {}) {
-  write(path, curves_chart(all, options));
+  write(path, curves_chart(series_list, options));
 }
 
 }  // namespace glia::plot

@@ -45,8 +45,8 @@ namespace glia::plot::detail {
 /// format, so % becomes %%. It also cuts a label with % after 49 bytes. In labels of more than 49
 /// bytes, % therefore becomes the full-width sign U+FF05.
 [[nodiscard]] inline std::string tic_literal(std::string_view label) {
-  constexpr std::size_t most = 49;
-  const bool cut = label.size() > most;
+  constexpr std::size_t max_bytes = 49;
+  const bool cut = label.size() > max_bytes;
   std::string format;
   for (const char c : label) {
     format += c != '%' ? std::string(1, c) : cut ? "\xEF\xBC\x85" : "%%";

@@ -50,8 +50,8 @@ struct bin_range {
     std::vector<double> result(count);
     for (const double v : values) {
       if (v >= low && v <= high) {
-        const double at = (v - low) / (high - low) * static_cast<double>(count);
-        ++result[std::min(static_cast<std::size_t>(at), count - 1)];
+        const double position = (v - low) / (high - low) * static_cast<double>(count);
+        ++result[std::min(static_cast<std::size_t>(position), count - 1)];
       }
     }
     return result;
@@ -81,10 +81,10 @@ struct bin_range {
     const auto n = static_cast<double>(std::max<std::size_t>(values.size(), 1));
     const double middle_half =
         values.empty() ? 0 : values[values.size() * 3 / 4] - values[values.size() / 4];
-    const double wanted = middle_half > 0
-                              ? (bins.high - bins.low) / (2 * middle_half / std::cbrt(n))
-                              : std::log2(n) + 1;
-    bins.count = static_cast<std::size_t>(std::clamp(std::ceil(wanted), 5.0, 200.0));
+    const double bin_count = middle_half > 0
+                                 ? (bins.high - bins.low) / (2 * middle_half / std::cbrt(n))
+                                 : std::log2(n) + 1;
+    bins.count = static_cast<std::size_t>(std::clamp(std::ceil(bin_count), 5.0, 200.0));
   }
   return bins;
 }
@@ -99,20 +99,20 @@ struct bin_range {
 ///
 /// Throws `value_error` if there are no values, if there are more than 10,000 bins, or if `low` is
 /// not below `high`.
-[[nodiscard]] inline chart histogram_chart(const std::vector<distribution>& all,
+[[nodiscard]] inline chart histogram_chart(const std::vector<distribution>& distributions,
                                            const histogram_options& options = {}) {
   std::vector<double> values;
-  for (const distribution& one : all) {
-    values.insert(values.end(), one.values.begin(), one.values.end());
+  for (const distribution& source : distributions) {
+    values.insert(values.end(), source.values.begin(), source.values.end());
   }
   require<value_error>(!values.empty(), "plot::histogram: expected at least one value, got ",
-                       all.size(), " distributions without values");
+                       distributions.size(), " distributions without values");
   require<value_error>(options.bins <= 10000 && options.low < options.high,
                        "plot::histogram: expected at most 10000 bins and low below high, got ",
                        options.bins, " bins, ", options.low, " and ", options.high);
   const detail::bin_range bins = detail::bins_for(std::move(values), options);
-  std::string script =
-      detail::style(options.title, options.x_label, options.y_label, detail::key_lines(all));
+  std::string script = detail::style(options.title, options.x_label, options.y_label,
+                                     detail::key_lines(distributions));
   const double margin = 0.02 * (bins.high - bins.low);
   script +=
       text("set xrange [", detail::number(bins.low - margin), ':',
@@ -122,8 +122,8 @@ struct bin_range {
   std::string areas;
   std::string outlines;
   double highest = 1;
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    const std::vector<double> counts = bins.counts(all[k].values);
+  for (std::size_t k = 0; k < distributions.size(); ++k) {
+    const std::vector<double> counts = bins.counts(distributions[k].values);
     std::vector<std::vector<double>> rows{{bins.low, ground}};
     for (std::size_t i = 0; i < bins.count; ++i) {
       highest = std::max(highest, counts[i]);
@@ -136,9 +136,11 @@ struct bin_range {
     const std::string color = text(" lc rgb '", detail::color(k), "'");
     areas += text('$', block, " using 1:2 with fillsteps fs transparent solid 0.3 noborder", color,
                   " notitle, ");
-    outlines += text(k > 0 ? ", " : "", '$', block, " using 1:2 with steps lw 2 dt ",
-                     k == 0 ? "1" : "(6,4)", color,
-                     all[k].name.empty() ? " notitle" : " title " + detail::literal(all[k].name));
+    outlines +=
+        text(k > 0 ? ", " : "", '$', block, " using 1:2 with steps lw 2 dt ",
+             k == 0 ? "1" : "(6,4)", color,
+             distributions[k].name.empty() ? " notitle"
+                                           : " title " + detail::literal(distributions[k].name));
   }
   script += options.log_y ? text("set yrange [0.5:", 2 * highest, "]\n")
                           : text("set yrange [0:", 1.06 * highest, "]\n");
@@ -146,9 +148,10 @@ struct bin_range {
 }
 
 /// Draws a histogram to an SVG or PNG file. See `histogram_chart` and `write`.
-inline void histogram(const std::filesystem::path& path, const std::vector<distribution>& all,
+inline void histogram(const std::filesystem::path& path,
+                      const std::vector<distribution>& distributions,
                       const histogram_options& options = {}) {
-  write(path, histogram_chart(all, options));
+  write(path, histogram_chart(distributions, options));
 }
 
 }  // namespace glia::plot

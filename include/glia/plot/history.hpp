@@ -34,7 +34,7 @@ struct history_options {
   for (const metric& m : training.metrics) {
     names.push_back(m.name);
   }
-  std::vector<chart> all;
+  std::vector<chart> charts;
   for (std::size_t i = 0; i < names.size(); ++i) {
     // By index, because user-made scores may have no names.
     const auto value = [&](const scores& s) {
@@ -42,8 +42,8 @@ struct history_options {
              : i <= s.metric_values.size() ? s.metric_values[i - 1]
                                            : std::numeric_limits<double>::quiet_NaN();
     };
-    constexpr std::size_t most_points = 30;  // more would cover each other
-    const marks drawn = training.epochs.size() > most_points ? marks::line : marks::line_and_points;
+    constexpr std::size_t max_points = 30;  // more would cover each other
+    const marks drawn = training.epochs.size() > max_points ? marks::line : marks::line_and_points;
     series trained{.name = "training", .style = drawn};
     series validated{.name = "validation", .style = drawn};
     for (const epoch_record& e : training.epochs) {
@@ -58,13 +58,13 @@ struct history_options {
     if (!validated.y.empty()) {
       both.push_back(std::move(validated));
     }
-    all.push_back(curves_chart(both, {.title = names[i],
-                                      .x_label = "epoch",
-                                      .log_y = i == 0 && options.log_loss,
-                                      .whole_x = true,
-                                      .canvas = options.panel}));
+    charts.push_back(curves_chart(both, {.title = names[i],
+                                         .x_label = "epoch",
+                                         .log_y = i == 0 && options.log_loss,
+                                         .whole_x = true,
+                                         .canvas = options.panel}));
   }
-  return all;
+  return charts;
 }
 
 /// Makes one chart of a training, with one panel for the loss and one for each metric. See

@@ -22,46 +22,48 @@ struct panels_options {
 /// charts.
 ///
 /// Throws `value_error` if there are no charts or no columns.
-[[nodiscard]] inline chart panels_chart(const std::vector<chart>& all,
+[[nodiscard]] inline chart panels_chart(const std::vector<chart>& charts,
                                         const panels_options& options = {}) {
-  require<value_error>(!all.empty() && options.columns > 0,
-                       "plot::panels: expected at least one chart and one column, got ", all.size(),
-                       " and ", options.columns);
+  require<value_error>(!charts.empty() && options.columns > 0,
+                       "plot::panels: expected at least one chart and one column, got ",
+                       charts.size(), " and ", options.columns);
   std::size_t width = 0;
   std::size_t height = 0;
-  for (const chart& one : all) {
-    width = std::max(width, one.canvas.width);
-    height = std::max(height, one.canvas.height);
+  for (const chart& panel : charts) {
+    width = std::max(width, panel.canvas.width);
+    height = std::max(height, panel.canvas.height);
   }
-  const std::size_t columns = std::min(options.columns, all.size());
-  const std::size_t rows = (all.size() + columns - 1) / columns;
-  const std::size_t above = options.title.empty() ? 0 : 18 + 24 * detail::lines_of(options.title);
-  const canvas on{columns * width, rows * height + above, all.front().canvas.gnuplot};
+  const std::size_t columns = std::min(options.columns, charts.size());
+  const std::size_t rows = (charts.size() + columns - 1) / columns;
+  const std::size_t title_height =
+      options.title.empty() ? 0 : 18 + 24 * detail::lines_of(options.title);
+  const canvas page{columns * width, rows * height + title_height, charts.front().canvas.gnuplot};
   const auto share = [](std::size_t part, std::size_t whole) {
     return detail::number(static_cast<double>(part) / static_cast<double>(whole));
   };
   std::string script = "set multiplot\n";
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const chart& one = all[i];
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    const chart& panel = charts[i];
     script += "reset\n";
-    if (i == 0 && above > 0) {
+    if (i == 0 && title_height > 0) {
       script += text("set label 1 ", detail::literal(options.title), " at screen 0.5, screen ",
-                     detail::number(1 - 20.0 / static_cast<double>(on.height)), " center font ',",
+                     detail::number(1 - 20.0 / static_cast<double>(page.height)), " center font ',",
                      detail::title_size, "'\n");
     }
-    script += text("set size ", share(one.canvas.width, on.width), ',',
-                   share(one.canvas.height, on.height), "\nset origin ",
-                   share(i % columns * width, on.width), ',',
-                   share(on.height - above - i / columns * height - one.canvas.height, on.height),
-                   '\n', one.script);
+    script += text(
+        "set size ", share(panel.canvas.width, page.width), ',',
+        share(panel.canvas.height, page.height), "\nset origin ",
+        share(i % columns * width, page.width), ',',
+        share(page.height - title_height - i / columns * height - panel.canvas.height, page.height),
+        '\n', panel.script);
   }
-  return {on, script + "unset multiplot\n"};
+  return {page, script + "unset multiplot\n"};
 }
 
 /// Draws several charts to one SVG or PNG file. See `panels_chart` and `write`.
-inline void panels(const std::filesystem::path& path, const std::vector<chart>& all,
+inline void panels(const std::filesystem::path& path, const std::vector<chart>& charts,
                    const panels_options& options = {}) {
-  write(path, panels_chart(all, options));
+  write(path, panels_chart(charts, options));
 }
 
 }  // namespace glia::plot

@@ -39,34 +39,36 @@ struct profile_options {
   struct layer_time {
     std::string name;
     std::array<double, 4> phases{};  // the last is for other activities
-    [[nodiscard]] double all() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
+    [[nodiscard]] double total() const {
+      return std::accumulate(phases.begin(), phases.end(), 0.0);
+    }
   };
   std::vector<layer_time> times;
-  const auto of = [&](const std::string& name) -> layer_time& {
-    const auto at = std::find_if(times.begin(), times.end(),
-                                 [&](const layer_time& t) { return t.name == name; });
-    return at == times.end() ? times.emplace_back(layer_time{name}) : *at;
+  const auto time_of = [&](const std::string& name) -> layer_time& {
+    const auto position = std::find_if(times.begin(), times.end(),
+                                       [&](const layer_time& t) { return t.name == name; });
+    return position == times.end() ? times.emplace_back(layer_time{name}) : *position;
   };
   for (const layer_summary& l : found.layers) {
-    of(l.name);
+    time_of(l.name);
   }
-  const double each = 1e3 / static_cast<double>(found.steps);
+  const double scale = 1e3 / static_cast<double>(found.steps);
   for (const profile_entry& e : found.entries) {
-    of(e.layer).phases[static_cast<std::size_t>(e.phase)] += each * e.seconds;
+    time_of(e.layer).phases[static_cast<std::size_t>(e.phase)] += scale * e.seconds;
   }
   for (const auto& [name, seconds] : found.others) {
-    of(name).phases.back() += each * seconds;
+    time_of(name).phases.back() += scale * seconds;
   }
   // Layers below this time share a bar.
   std::vector<double> longest;
   longest.reserve(times.size());
   for (const layer_time& t : times) {
-    longest.push_back(t.all());
+    longest.push_back(t.total());
   }
   std::sort(longest.rbegin(), longest.rend());
-  const double least =
+  const double min_time =
       std::max(longest.size() > options.max_layers ? longest[options.max_layers - 1] : 0,
-               options.min_share * each * found.seconds);
+               options.min_share * scale * found.seconds);
   layer_time rest{"other layers"};
   std::vector<std::string> groups;
   std::vector<bar_series> series{
@@ -79,7 +81,7 @@ struct profile_options {
     }
   };
   for (const layer_time& t : times) {
-    if (t.all() >= least) {
+    if (t.total() >= min_time) {
       add(t);
     } else {
       for (std::size_t phase = 0; phase < series.size(); ++phase) {
@@ -87,7 +89,7 @@ struct profile_options {
       }
     }
   }
-  if (rest.all() > 0) {
+  if (rest.total() > 0) {
     add(rest);
   }
   return bars_chart(groups, series,

@@ -32,9 +32,9 @@ namespace glia::detail {
   }
   html += "</tr>\n</thead>\n<tbody>\n";
   for (std::size_t truth = 0; truth < classes; ++truth) {
-    std::size_t there = 0;
+    std::size_t samples = 0;
     for (std::size_t k = 0; k < classes; ++k) {
-      there += counts.count(truth, k);
+      samples += counts.count(truth, k);
     }
     html += "<tr><th scope=\"row\">" + html_text(names[truth]) + "</th>";
     for (std::size_t k = 0; k < classes; ++k) {
@@ -43,7 +43,7 @@ namespace glia::detail {
         html += "<td class=\"none\">0</td>";
         continue;
       }
-      const double share = static_cast<double>(count) / static_cast<double>(there);
+      const double share = static_cast<double>(count) / static_cast<double>(samples);
       const double depth = truth == k ? share : std::sqrt(share);
       html += text(R"(<td class=")", truth == k ? "right" : "wrong", depth > 0.55 ? " deep" : "",
                    R"(" style="--depth:)", fixed_text(depth, 3), R"(">)", grouped(count), "</td>");
@@ -63,20 +63,21 @@ namespace glia::detail {
                          "belong to it. Recall: the fraction of the samples of the class that are "
                          "predicted as it."};
   for (std::size_t k = 0; k < counts.classes(); ++k) {
-    std::size_t there = 0;
+    std::size_t samples = 0;
     for (std::size_t prediction = 0; prediction < counts.classes(); ++prediction) {
-      there += counts.count(k, prediction);
+      samples += counts.count(k, prediction);
     }
     table.rows.push_back(
-        {names[k], grouped(there), percent(counts.precision(k)), percent(counts.recall(k))});
+        {names[k], grouped(samples), percent(counts.precision(k)), percent(counts.recall(k))});
   }
   return table;
 }
 
-/// Returns a table of the pairs of classes that are confused most often, with up to `most` rows.
+/// Returns a table of the pairs of classes that are confused most often, with up to `max_rows`
+/// rows.
 [[nodiscard]] inline report_table mixed_up_table(const confusion_matrix& counts,
                                                  const std::vector<std::string>& names,
-                                                 std::size_t most) {
+                                                 std::size_t max_rows) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (std::size_t truth = 0; truth < counts.classes(); ++truth) {
     for (std::size_t k = 0; k < counts.classes(); ++k) {
@@ -88,7 +89,7 @@ namespace glia::detail {
   std::stable_sort(pairs.begin(), pairs.end(), [&](const auto& a, const auto& b) {
     return counts.count(a.first, a.second) > counts.count(b.first, b.second);
   });
-  pairs.resize(std::min(pairs.size(), most));
+  pairs.resize(std::min(pairs.size(), max_rows));
   report_table table{.caption = "Most frequent mistakes",
                      .headers = {"true", "predicted", "count"}};
   for (const auto& [truth, k] : pairs) {
@@ -103,19 +104,19 @@ namespace glia::detail {
 /// Throws `value_error` if the number of names differs from the number of classes.
 [[nodiscard]] inline std::string confusion_section(const confusion_matrix& counts,
                                                    const std::vector<std::string>& names) {
-  constexpr std::size_t most_cells = 30;  // in a row
-  constexpr std::size_t most_pairs = 50;
+  constexpr std::size_t max_cells = 30;  // in a row
+  constexpr std::size_t max_pairs = 50;
   require<value_error>(names.size() == counts.classes(),
                        "report: expected one name for each of the ", counts.classes(),
                        " classes of the confusion matrix, got ", names.size(), " names");
   const std::string samples = "<p>" + grouped(counts.total()) + " samples, of which " +
                               percent(counts.accuracy()) + " are predicted correctly.</p>\n";
   const report_table classes = class_table(counts, names);
-  if (counts.classes() <= most_cells) {
+  if (counts.classes() <= max_cells) {
     return samples + "<div class=\"beside\">\n" + confusion_cells(counts, names) +
            html_table(classes) + "</div>\n";
   }
-  const report_table pairs = mixed_up_table(counts, names, most_pairs);
+  const report_table pairs = mixed_up_table(counts, names, max_pairs);
   return samples + "<h3>" + pairs.caption + "</h3>\n" + html_table(pairs) + "<h3>" +
          classes.caption + "</h3>\n" + html_table(classes);
 }

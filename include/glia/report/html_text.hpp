@@ -54,11 +54,11 @@ namespace glia::detail {
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string result;
   result.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
+  for (std::size_t offset = 0; offset < bytes.size(); offset += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - offset);
     std::uint32_t word = 0;
     for (std::size_t i = 0; i < 3; ++i) {
-      word = word << 8U | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+      word = word << 8U | (i < count ? static_cast<unsigned char>(bytes[offset + i]) : 0U);
     }
     for (std::size_t i = 0; i < 4; ++i) {
       result += i <= count ? digits[word >> (18 - 6 * i) & 63U] : '=';

@@ -47,31 +47,32 @@ namespace detail {
 ///
 /// Throws `shape_error` if `picture_shape` is not the shape of a picture or does not have the size
 /// of a sample. Throws `value_error` if `black` and `white` are equal or not finite.
-[[nodiscard]] inline std::vector<image> mistake_pictures(const std::vector<mistake>& all,
+[[nodiscard]] inline std::vector<image> mistake_pictures(const std::vector<mistake>& mistakes,
                                                          const dataset_view& data,
                                                          const mistakes_options& options) {
   std::vector<image> pictures;
   if (options.picture) {
-    for (const mistake& m : all) {
+    for (const mistake& m : mistakes) {
       pictures.push_back(options.picture(m.sample));
     }
     return pictures;
   }
-  const shape& given = options.picture_shape;
-  const shape s = given.rank() > 0 ? given : data.input_shape();
+  const shape& requested = options.picture_shape;
+  const shape s = requested.rank() > 0 ? requested : data.input_shape();
   require<shape_error>(
-      given.rank() == 0 || (is_picture(given) && given.size() == data.input_shape().size()),
+      requested.rank() == 0 ||
+          (is_picture(requested) && requested.size() == data.input_shape().size()),
       "report: expected a picture_shape (H, W), (H, W, 1) or (H, W, 3) with the size of samples ",
-      data.input_shape(), ", got ", given);
+      data.input_shape(), ", got ", requested);
   require<value_error>(
       options.white - options.black != 0 && std::isfinite(options.white - options.black),
       "report: expected black and white to be different and finite, got ", options.black, " and ",
       options.white);
-  for (const mistake& m : is_picture(s) ? all : std::vector<mistake>()) {
+  for (const mistake& m : is_picture(s) ? mistakes : std::vector<mistake>()) {
     const auto sample = static_cast<std::uint32_t>(m.sample);
-    batch one;
-    data.gather(std::span(&sample, 1), one);
-    pictures.push_back(to_image(one.inputs, s, {options.black, options.white}));
+    batch sample_batch;
+    data.gather(std::span(&sample, 1), sample_batch);
+    pictures.push_back(to_image(sample_batch.inputs, s, {options.black, options.white}));
   }
   return pictures;
 }

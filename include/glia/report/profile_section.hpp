@@ -28,12 +28,12 @@ namespace glia::detail {
     for (std::vector<std::string>& row : rows) {
       row.front() = indented(row.front());
     }
-    report_table made{.caption = std::move(caption),
-                      .headers = rows.front(),
-                      .rows = {rows.begin() + 1, rows.end()},
-                      .totals = totals,
-                      .note = std::move(note)};
-    return made;
+    report_table result{.caption = std::move(caption),
+                        .headers = rows.front(),
+                        .rows = {rows.begin() + 1, rows.end()},
+                        .totals = totals,
+                        .note = std::move(note)};
+    return result;
   };
   return {table("Time of a training step", found.layer_rows(), true, found.note()),
           table("Slowest kernels", found.kernel_rows(), false, ""),

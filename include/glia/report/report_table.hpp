@@ -25,7 +25,7 @@ namespace detail {
 /// Returns whether all cells of a column are numbers, with or without units, or empty. Columns of
 /// numbers are aligned right.
 [[nodiscard]] inline bool holds_numbers(const report_table& table, std::size_t column) {
-  bool any = false;
+  bool has_number = false;
   for (const std::vector<std::string>& row : table.rows) {
     std::string_view cell = row[column];
     cell.remove_prefix(cell.starts_with('-') || cell.starts_with('+') ? 1 : 0);
@@ -33,9 +33,9 @@ namespace detail {
     if (!number && !cell.empty() && cell != "nan" && cell != "inf") {
       return false;
     }
-    any = any || number;
+    has_number = has_number || number;
   }
-  return any;
+  return has_number;
 }
 
 /// Puts HTML content into a region that can be scrolled sideways on a narrow page. `name` is the

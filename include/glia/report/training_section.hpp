@@ -52,36 +52,36 @@ struct score_list {
   }
   /// Returns the names of all metrics that occur in the rows.
   [[nodiscard]] std::vector<std::string> names() const {
-    std::vector<std::string> all;
-    for (const auto& [of, s] : rows) {
+    std::vector<std::string> result;
+    for (const auto& [row_name, s] : rows) {
       for (const std::string& name : s.metric_names) {
-        if (std::find(all.begin(), all.end(), name) == all.end()) {
-          all.push_back(name);
+        if (std::find(result.begin(), result.end(), name) == result.end()) {
+          result.push_back(name);
         }
       }
     }
-    return all;
+    return result;
   }
   [[nodiscard]] report_table table() const {
     report_table result{.caption = "Scores", .headers = {"", "loss"}};
     const std::vector<std::string> metric_names = names();
     result.headers.insert(result.headers.end(), metric_names.begin(), metric_names.end());
-    for (const auto& [of, s] : rows) {
-      std::vector<std::string> cells{of, digits_text(s.loss, 4)};
+    for (const auto& [row_name, s] : rows) {
+      std::vector<std::string> cells{row_name, digits_text(s.loss, 4)};
       for (const std::string& name : metric_names) {
-        const bool there =
+        const bool present =
             std::find(s.metric_names.begin(), s.metric_names.end(), name) != s.metric_names.end();
-        cells.push_back(there ? written(name, s[name]) : "");
+        cells.push_back(present ? written(name, s[name]) : "");
       }
       result.rows.push_back(std::move(cells));
     }
     return result;
   }
 
-  void add(const std::string& of, scores s) {
+  void add(const std::string& row_name, scores s) {
     s.metric_names.resize(
         std::min(s.metric_names.size(), s.metric_values.size()));  // can differ in user-made scores
-    rows.emplace_back(of, std::move(s));
+    rows.emplace_back(row_name, std::move(s));
   }
   /// Adds the training scores of the last epoch and the validation scores of the last epoch that
   /// has some. If an earlier epoch has a lower validation loss, also adds its validation scores.

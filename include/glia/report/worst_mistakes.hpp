@@ -63,7 +63,8 @@ namespace detail {
 }  // namespace detail
 
 /// Finds the misclassified samples with the highest cross-entropy loss, from a model's outputs
-/// (N, K) and the true classes (N). Returns up to `most` of them, and the number of all mistakes.
+/// (N, K) and the true classes (N). Returns up to `max_mistakes` of them, and the number of all
+/// mistakes.
 ///
 /// Outputs are logits, or probabilities if `gives` is softmax or sigmoid. If K is 1, there are two
 /// classes, and the output belongs to class 1.
@@ -72,7 +73,7 @@ namespace detail {
 /// `data_error` if a true class is not below the number of classes, or if an output is NaN.
 [[nodiscard]] inline mistakes_found worst_mistakes(const xt::xarray<float>& outputs,
                                                    std::span<const std::int32_t> truth,
-                                                   std::size_t most,
+                                                   std::size_t max_mistakes,
                                                    output_kind gives = output_kind::other) {
   require<shape_error>(
       outputs.dimension() == 2 && outputs.shape()[0] == truth.size() && outputs.shape()[1] > 0,
@@ -103,7 +104,7 @@ namespace detail {
   found.wrong = found.worst.size();
   std::stable_sort(found.worst.begin(), found.worst.end(),
                    [](const mistake& a, const mistake& b) { return a.loss > b.loss; });
-  found.worst.resize(std::min(found.wrong, most));
+  found.worst.resize(std::min(found.wrong, max_mistakes));
   return found;
 }
 

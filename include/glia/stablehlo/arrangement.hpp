@@ -12,37 +12,37 @@
 namespace glia::stablehlo {
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::full& k, operand_list) {
-  return {l.out.constant(k.value, k.to, l.real)};
+  return {l.out.constant(k.value, k.target_shape, l.real)};
 }
 [[nodiscard]] inline values lower(const lowering& l, const kernels::reshape& k, operand_list x) {
-  return {l.out.reshape(x[0], k.to)};
+  return {l.out.reshape(x[0], k.target_shape)};
 }
 [[nodiscard]] inline values lower(const lowering& l, const kernels::broadcast_to& k,
                                   operand_list x) {
-  return {l.out.broadcast(x[0], k.to)};
+  return {l.out.broadcast(x[0], k.target_shape)};
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::sum_to& k, operand_list x) {
   const shape& s = x[0].shape;
   numbers axes;
   for (std::size_t axis = 0; axis < s.rank(); ++axis) {
-    const std::size_t missing = s.rank() - k.to.rank();
-    if (axis < missing || (k.to[axis - missing] == 1 && s[axis] != 1)) {
+    const std::size_t missing = s.rank() - k.target_shape.rank();
+    if (axis < missing || (k.target_shape[axis - missing] == 1 && s[axis] != 1)) {
       axes.push_back(static_cast<std::int64_t>(axis));
     }
   }
-  return {l.out.reshape(axes.empty() ? x[0] : l.out.sum(x[0], axes), k.to)};
+  return {l.out.reshape(axes.empty() ? x[0] : l.out.sum(x[0], axes), k.target_shape)};
 }
 
 /// Divides x by its largest absolute value before squaring, unless this value is 0 or infinite.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::norm&, operand_list x) {
   writer& w = l.out;
-  const value all = w.reshape(x[0], {x[0].shape.size()});
-  const value largest = w.reduce("maximum", w.unary("abs", all), 0, {0});
+  const value elements = w.reshape(x[0], {x[0].shape.size()});
+  const value largest = w.reduce("maximum", w.unary("abs", elements), 0, {0});
   const value usable = w.binary("and", w.compare("GT", largest, 0),
                                 w.compare("LT", largest, std::numeric_limits<double>::infinity()));
   const value scale = w.select(usable, largest, w.constant(1, largest));
-  const value parts = w.divide(all, w.broadcast(scale, all.shape));
+  const value parts = w.divide(elements, w.broadcast(scale, elements.shape));
   return {w.multiply(w.sqrt(w.sum(w.multiply(parts, parts), {0})), scale)};
 }
 
@@ -66,12 +66,12 @@ namespace glia::stablehlo {
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::pad& k, operand_list x) {
-  const numbers none(x[0].shape.rank(), 0);
-  numbers before = none;
-  numbers after = none;
-  before[k.axis] = static_cast<std::int64_t>(k.before);
-  after[k.axis] = static_cast<std::int64_t>(k.after);
-  return {l.out.pad(x[0], k.value, before, after, none)};
+  const numbers zeros(x[0].shape.rank(), 0);
+  numbers leading = zeros;
+  numbers trailing = zeros;
+  leading[k.axis] = static_cast<std::int64_t>(k.before);
+  trailing[k.axis] = static_cast<std::int64_t>(k.after);
+  return {l.out.pad(x[0], k.value, leading, trailing, zeros)};
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::permute_axes& k,
@@ -93,32 +93,32 @@ namespace glia::stablehlo {
   const shape& table = x[0].shape;
   const std::size_t rows = x[1].shape.size();
   const std::size_t columns = sample_of(table).size();
-  const shape to = k.result(real_of(table), {x[1].shape, element::index}).shape;
-  if (to.size() == 0 || table[0] == 0) {
-    return {w.constant(0, to, l.real)};
+  const shape result_shape = k.result(real_of(table), {x[1].shape, element::index}).shape;
+  if (result_shape.size() == 0 || table[0] == 0) {
+    return {w.constant(0, result_shape, l.real)};
   }
   // The operation uses the nearest row for an index that is out of range.
-  const value at = w.reshape(x[1], {rows, 1});
-  const value inside =
-      w.binary("and", w.compare("GE", at, 0), w.compare("LT", at, static_cast<double>(table[0])));
-  const value found = w.rows_at(w.reshape(x[0], {table[0], columns}), at);
-  const value holds = w.broadcast(inside, found.shape, {0, 1});
-  return {w.reshape(w.select(holds, found, 0), to)};
+  const value indices = w.reshape(x[1], {rows, 1});
+  const value inside = w.binary("and", w.compare("GE", indices, 0),
+                                w.compare("LT", indices, static_cast<double>(table[0])));
+  const value table_rows = w.rows_at(w.reshape(x[0], {table[0], columns}), indices);
+  const value holds = w.broadcast(inside, table_rows.shape, {0, 1});
+  return {w.reshape(w.select(holds, table_rows, 0), result_shape)};
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::scatter_add& k,
                                   operand_list x) {
   writer& w = l.out;
-  const shape to = k.result(real_of(x[0].shape), {x[1].shape, element::index}).shape;
-  const std::size_t columns = sample_of(to).size();
+  const shape result_shape = k.result(real_of(x[0].shape), {x[1].shape, element::index}).shape;
+  const std::size_t columns = sample_of(result_shape).size();
   const value nothing = w.constant(0, {k.count, columns}, l.real);
-  if (x[0].shape.size() == 0 || to.size() == 0) {
-    return {w.reshape(nothing, to)};
+  if (x[0].shape.size() == 0 || result_shape.size() == 0) {
+    return {w.reshape(nothing, result_shape)};
   }
   const std::size_t rows = x[1].shape.size();
   const value sums =
       w.add_rows_at(nothing, w.reshape(x[1], {rows, 1}), w.reshape(x[0], {rows, columns}));
-  return {w.reshape(sums, to)};
+  return {w.reshape(sums, result_shape)};
 }
 
 }  // namespace glia::stablehlo

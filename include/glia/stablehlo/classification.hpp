@@ -17,9 +17,9 @@ namespace detail {
 [[nodiscard]] inline value as_rows(writer& w, const value& x) {
   return w.reshape(x, {row_count(x.shape), x.shape.back()});
 }
-/// Repeats `each`, which has one number for each row, along the rows.
-[[nodiscard]] inline value along_rows(writer& w, const value& each, const shape& rows) {
-  return w.broadcast(each, rows, {0});
+/// Repeats `row_values`, which has one number for each row, along the rows.
+[[nodiscard]] inline value along_rows(writer& w, const value& row_values, const shape& rows) {
+  return w.broadcast(row_values, rows, {0});
 }
 
 constexpr double lowest = -std::numeric_limits<double>::infinity();
@@ -42,7 +42,7 @@ struct shifted_rows {
 };
 
 /// Like shifted_rows, but if one logit of a row is infinite, its class has the probability 1.
-/// `others` are the sums without the largest element.
+/// `other_sums` are the sums without the largest element.
 struct certain_rows {
   certain_rows(writer& w, const value& x) {
     const value highest = w.reduce("maximum", x, lowest, {1});
@@ -54,17 +54,17 @@ struct certain_rows {
     shifted = w.select(is_highest, along_rows(w, at_highest, x.shape),
                        w.subtract(x, along_rows(w, highest, x.shape)));
     exponentials = w.unary("exponential", shifted);
-    others = w.add(w.sum(w.select(is_highest, w.constant(0, x), exponentials), {1}),
-                   w.add(w.multiply(count, w.unary("exponential", at_highest)), -1));
+    other_sums = w.add(w.sum(w.select(is_highest, w.constant(0, x), exponentials), {1}),
+                       w.add(w.multiply(count, w.unary("exponential", at_highest)), -1));
   }
 
   [[nodiscard]] value softmax(writer& w) const {
-    return w.divide(exponentials, along_rows(w, w.add(others, 1), shifted.shape));
+    return w.divide(exponentials, along_rows(w, w.add(other_sums, 1), shifted.shape));
   }
 
   value shifted;
   value exponentials;
-  value others;
+  value other_sums;
 };
 
 /// Returns whether each row has a target that is not 0.
@@ -105,7 +105,7 @@ struct certain_rows {
   const value counts = w.compare("NE", targets, 0);
   const value dot = w.sum(w.select(counts, w.multiply(targets, rows.shifted), 0), {1});
   const value loss =
-      w.subtract(w.multiply(w.sum(targets, {1}), w.unary("log_plus_one", rows.others)), dot);
+      w.subtract(w.multiply(w.sum(targets, {1}), w.unary("log_plus_one", rows.other_sums)), dot);
   const value of_rows = w.select(detail::has_targets(w, targets), loss, w.constant(0, loss));
   return {w.reshape(of_rows, without_last_axis(x[0].shape)),
           w.reshape(rows.softmax(w), x[0].shape)};
@@ -121,11 +121,13 @@ struct certain_rows {
   const shape& s = targets.shape;
   const value likely = w.compare("GT", probabilities, 0.5);
   const value weight = w.sum(targets, {1});
-  const value wanted = w.sum(w.select(likely, w.constant(0, targets), targets), {1});
-  const value others = w.sum(w.select(likely, w.constant(0, targets), probabilities), {1});
-  const value of_likely = w.subtract(wanted, w.multiply(weight, others));
+  const value unlikely_targets = w.sum(w.select(likely, w.constant(0, targets), targets), {1});
+  const value unlikely_probabilities =
+      w.sum(w.select(likely, w.constant(0, targets), probabilities), {1});
+  const value likely_slope =
+      w.subtract(unlikely_targets, w.multiply(weight, unlikely_probabilities));
   const value slope =
-      w.select(likely, detail::along_rows(w, of_likely, s),
+      w.select(likely, detail::along_rows(w, likely_slope, s),
                w.subtract(w.multiply(probabilities, detail::along_rows(w, weight, s)), targets));
   const value dloss = detail::along_rows(w, w.reshape(x[0], {s[0]}), s);
   const value dlogits = w.select(detail::along_rows(w, detail::has_targets(w, targets), s),
@@ -137,8 +139,9 @@ struct certain_rows {
   writer& w = l.out;
   const shape s{x[0].shape.size(), k.count};
   const value classes = detail::along_rows(w, w.reshape(x[0], {s[0]}), s);
-  const value there = w.compare("EQ", classes, w.iota(s, 1, scalar::i32));
-  const value rows = w.select(there, w.constant(k.on, s, l.real), w.constant(k.off, s, l.real));
+  const value is_class = w.compare("EQ", classes, w.iota(s, 1, scalar::i32));
+  const value rows =
+      w.select(is_class, w.constant(k.on_value, s, l.real), w.constant(k.off_value, s, l.real));
   return {w.reshape(rows, k.result({x[0].shape, element::index}).shape)};
 }
 
@@ -173,9 +176,9 @@ struct certain_rows {
   const value higher = w.binary("or", w.compare("GT", rows, truths), ahead);
   const auto count = [&](const value& holds) { return w.sum(w.convert(holds, scalar::i32), {1}); };
   const value among = w.compare("LT", count(higher), static_cast<double>(k.k));
-  const value there = w.compare("EQ", count(is_truth), 1);
+  const value has_truth = w.compare("EQ", count(is_truth), 1);
   const value numbers_only = w.compare("EQ", count(w.compare("NE", rows, rows)), 0);
-  const value hit = w.binary("and", among, w.binary("and", there, numbers_only));
+  const value hit = w.binary("and", among, w.binary("and", has_truth, numbers_only));
   return {w.convert(hit, l.real)};
 }
 
@@ -188,12 +191,13 @@ namespace detail {
 struct normalized_sets {
   normalized_sets(writer& out, const value& x, normalization kind, std::size_t groups)
       : w(out), by_rows(kernels::is_by_rows(kind)), centered(kind != normalization::rms) {
-    const std::size_t all = row_count(x.shape);
+    const std::size_t rows = row_count(x.shape);
     const std::size_t columns = x.shape.back();
-    const std::size_t each = kind == normalization::group ? columns / groups : 1;
-    extents = by_rows                        ? shape{all, 1, 1, columns}
-              : kind == normalization::group ? shape{x.shape[0], all / x.shape[0], groups, each}
-                                             : shape{1, all, columns, 1};
+    const std::size_t features = kind == normalization::group ? columns / groups : 1;
+    extents = by_rows ? shape{rows, 1, 1, columns}
+              : kind == normalization::group
+                  ? shape{x.shape[0], rows / x.shape[0], groups, features}
+                  : shape{1, rows, columns, 1};
     length = static_cast<double>(extents[1] * extents[3]);
     elements = apart(x);
   }
@@ -228,21 +232,21 @@ struct normalized_sets {
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::normalize& k, operand_list x) {
   writer& w = l.out;
-  const detail::normalized_sets over(w, x[0], k.kind, k.groups);
-  value mean = over.mean(over.elements);
-  value centered = over.elements;
-  if (over.centered) {
-    centered = w.subtract(over.elements, over.spread(mean));
-    const value rest = over.mean(centered);
-    centered = w.subtract(centered, over.spread(rest));
+  const detail::normalized_sets sets(w, x[0], k.kind, k.groups);
+  value mean = sets.mean(sets.elements);
+  value centered = sets.elements;
+  if (sets.centered) {
+    centered = w.subtract(sets.elements, sets.spread(mean));
+    const value rest = sets.mean(centered);
+    centered = w.subtract(centered, sets.spread(rest));
     mean = w.add(mean, rest);
   } else {
     mean = w.constant(0, mean);
   }
-  const value variance = over.mean(w.multiply(centered, centered));
-  const value scale = over.spread(w.reciprocal_sqrt(w.add(variance, k.epsilon)));
-  const value y = w.add(w.multiply(w.multiply(over.each_column(x[1]), centered), scale),
-                        over.each_column(x[2]));
+  const value variance = sets.mean(w.multiply(centered, centered));
+  const value scale = sets.spread(w.reciprocal_sqrt(w.add(variance, k.epsilon)));
+  const value y = w.add(w.multiply(w.multiply(sets.each_column(x[1]), centered), scale),
+                        sets.each_column(x[2]));
   const shape statistics = kernels::statistics_shape(x[0].shape, k.kind, k.groups);
   return {w.reshape(y, x[0].shape), w.reshape(mean, statistics), w.reshape(variance, statistics)};
 }
@@ -252,29 +256,29 @@ struct normalized_sets {
 [[nodiscard]] inline values lower(const lowering& l, const kernels::normalize_gradient& k,
                                   operand_list x) {
   writer& w = l.out;
-  const detail::normalized_sets over(w, x[1], k.kind, k.groups);
-  const value dy = over.apart(x[0]);
-  const value scale = over.spread(w.reciprocal_sqrt(w.add(x[4], k.epsilon)));
-  value centered = over.elements;
-  if (over.centered) {
-    const value mean = over.spread(x[3]);
-    centered = w.subtract(over.elements, mean);
+  const detail::normalized_sets sets(w, x[1], k.kind, k.groups);
+  const value dy = sets.apart(x[0]);
+  const value scale = sets.spread(w.reciprocal_sqrt(w.add(x[4], k.epsilon)));
+  value centered = sets.elements;
+  if (sets.centered) {
+    const value mean = sets.spread(x[3]);
+    centered = w.subtract(sets.elements, mean);
     // Corrects the rounding error of the mean. A larger difference is no rounding error, but comes
     // from a mean over several ranks.
     const double epsilon = mean.type == scalar::f64 ? 0x1p-52 : 0x1p-23;
-    const value rest = over.spread(over.mean(centered));
-    const value most = w.multiply(w.unary("abs", mean), w.constant(epsilon, mean));
-    const value rounded = w.compare("LE", w.unary("abs", rest), most);
+    const value rest = sets.spread(sets.mean(centered));
+    const value limit = w.multiply(w.unary("abs", mean), w.constant(epsilon, mean));
+    const value rounded = w.compare("LE", w.unary("abs", rest), limit);
     centered = w.subtract(centered, w.select(rounded, rest, 0));
   }
   const value h = w.multiply(centered, scale);
-  const value q = w.multiply(over.each_column(x[2]), dy);
-  value rest = w.multiply(h, over.spread(over.mean(w.multiply(q, h))));
-  if (over.centered) {
-    rest = w.add(rest, over.spread(over.mean(q)));
+  const value q = w.multiply(sets.each_column(x[2]), dy);
+  value rest = w.multiply(h, sets.spread(sets.mean(w.multiply(q, h))));
+  if (sets.centered) {
+    rest = w.add(rest, sets.spread(sets.mean(q)));
   }
   return {w.reshape(w.multiply(scale, w.subtract(q, rest)), x[1].shape),
-          over.sum_of_columns(w.multiply(dy, h)), over.sum_of_columns(dy)};
+          sets.sum_of_columns(w.multiply(dy, h)), sets.sum_of_columns(dy)};
 }
 
 }  // namespace glia::stablehlo

@@ -27,8 +27,8 @@ using operand_list = std::span<const value>;
 namespace detail {
 
 [[nodiscard]] inline value sigmoid(writer& w, const value& x) {
-  const value one = w.constant(1, x);
-  return w.divide(one, w.add(one, w.unary("exponential", w.unary("negate", x))));
+  const value unit = w.constant(1, x);
+  return w.divide(unit, w.add(unit, w.unary("exponential", w.unary("negate", x))));
 }
 
 /// Computes erf(x) for x <= 2 by its series (Abramowitz and Stegun, 7.1.6), since StableHLO's core
@@ -80,15 +80,16 @@ struct error_function {
 
 /// Computes the normal distribution function, with a small relative error also for negative x.
 [[nodiscard]] inline value normal_cdf(writer& w, const value& x) {
-  const error_function of(w, w.multiply(x, 1 / std::numbers::sqrt2));
-  const value below = w.multiply(of.erfc(w), 0.5);
-  return w.select(w.compare("GT", x, 0), w.subtract(w.constant(1, below), below), below);
+  const error_function error(w, w.multiply(x, 1 / std::numbers::sqrt2));
+  const value lower_tail = w.multiply(error.erfc(w), 0.5);
+  return w.select(w.compare("GT", x, 0), w.subtract(w.constant(1, lower_tail), lower_tail),
+                  lower_tail);
 }
 
-/// Returns, for each element, `then` if x > 0, else `other`.
-[[nodiscard]] inline value where_positive(writer& w, const value& x, const value& then,
-                                          const value& other) {
-  return w.select(w.compare("GT", x, 0), then, other);
+/// Returns, for each element, `positive` if x > 0, else `otherwise`.
+[[nodiscard]] inline value where_positive(writer& w, const value& x, const value& positive,
+                                          const value& otherwise) {
+  return w.select(w.compare("GT", x, 0), positive, otherwise);
 }
 
 }  // namespace detail
@@ -148,7 +149,9 @@ struct error_function {
 /// blocks the gradient, the result is 0 for any dy.
 [[nodiscard]] inline value apply_gradient(writer& w, const unary_map& map, const value& dy,
                                           const value& s) {
-  const auto cut = [&](const value& where) { return w.select(where, w.constant(0, dy), dy); };
+  const auto cut = [&](const value& condition) {
+    return w.select(condition, w.constant(0, dy), dy);
+  };
   const auto one_less = [&](const value& x) { return w.subtract(w.constant(1, x), x); };
   switch (map.function) {
     case unary_function::affine:
@@ -241,8 +244,8 @@ struct error_function {
   writer& w = l.out;
   const value scales = w.broadcast(x[1], x[0].shape);
   const value whole = w.unary("round_nearest_even", w.divide(x[0], scales));
-  const value low = w.constant(k.range.least - k.range.zero, whole);
-  const value high = w.constant(k.range.most - k.range.zero, whole);
+  const value low = w.constant(k.range.minimum - k.range.zero, whole);
+  const value high = w.constant(k.range.maximum - k.range.zero, whole);
   return {w.multiply(w.binary("minimum", w.binary("maximum", whole, low), high), scales)};
 }
 

@@ -56,9 +56,9 @@ namespace detail {
   for (std::size_t axis = 1; axis < rank; ++axis) {
     tiles += ",1";
   }
-  const std::string where =
+  const std::string sharding =
       split ? text("{devices=", tiles, "]<=[", devices, "]}") : "{replicated}";
-  return text("mhlo.sharding = \"", where, '"');
+  return text("mhlo.sharding = \"", sharding, '"');
 }
 
 [[nodiscard]] inline values lower_any(const lowering& l, const any_kernel& kernel,
@@ -84,7 +84,7 @@ namespace detail {
                                              const module_options& options = {}) {
   std::vector<value> known(calls.value_count());
   writer body;
-  const lowering how{body, options.real, options.precision, options.wide_integers};
+  const lowering context{body, options.real, options.precision, options.wide_integers};
   std::string arguments;
   std::vector<value_id> results;
   for (const graph_input& input : calls.inputs()) {
@@ -116,10 +116,10 @@ namespace detail {
     for (const value_id id : node.operands) {
       operands.push_back(id == no_value ? value{} : known[id]);
     }
-    const values made = detail::lower_any(how, node.kernel, operands);
+    const values node_results = detail::lower_any(context, node.kernel, operands);
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       if (node.results[i] != no_value) {
-        known[node.results[i]] = made[i];
+        known[node.results[i]] = node_results[i];
       }
     }
   }

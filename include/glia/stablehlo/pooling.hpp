@@ -30,11 +30,11 @@ void for_each_position(const window2d& window, const Visit& visit) {
 /// the numbers of elements to add before, after and between.
 struct placement {
   placement(const window_axis& a, std::int64_t offset, std::size_t extent, std::size_t steps)
-      : before(offset - a.before),
-        after(signed_of(extent) - before - a.spread(signed_of(steps))),
-        between(a.stride - 1) {}
+      : leading(offset - a.leading),
+        trailing(signed_of(extent) - leading - a.spread(signed_of(steps))),
+        interior(a.stride - 1) {}
 
-  std::int64_t before, after, between;
+  std::int64_t leading, trailing, interior;
 };
 
 /// For each of the oh x ow windows: the number of elements that are not padding, and the position
@@ -42,17 +42,17 @@ struct placement {
 struct window_census {
   explicit window_census(const kernels::window_sizes& s)
       : count(s.oh * s.ow), first(s.oh * s.ow, 0) {
-    for (std::size_t at = 0; at < count.size(); ++at) {
-      for_each_position(
-          s.window, [&](std::int64_t position, std::int64_t row, std::int64_t column) {
-            const std::int64_t y =
-                signed_of(at / s.ow * s.window.stride_height) + row - signed_of(s.window.pad_top);
-            const std::int64_t x = signed_of(at % s.ow * s.window.stride_width) + column -
-                                   signed_of(s.window.pad_left);
-            if (y >= 0 && y < signed_of(s.h) && x >= 0 && x < signed_of(s.w) && count[at]++ == 0) {
-              first[at] = static_cast<std::int32_t>(position);
-            }
-          });
+    for (std::size_t index = 0; index < count.size(); ++index) {
+      for_each_position(s.window, [&](std::int64_t position, std::int64_t row,
+                                      std::int64_t column) {
+        const std::int64_t y =
+            signed_of(index / s.ow * s.window.stride_height) + row - signed_of(s.window.pad_top);
+        const std::int64_t x =
+            signed_of(index % s.ow * s.window.stride_width) + column - signed_of(s.window.pad_left);
+        if (y >= 0 && y < signed_of(s.h) && x >= 0 && x < signed_of(s.w) && count[index]++ == 0) {
+          first[index] = static_cast<std::int32_t>(position);
+        }
+      });
     }
   }
 
@@ -70,24 +70,25 @@ struct window_census {
   const auto rows = detail::rows_of(k.window);
   const auto columns = detail::columns_of(k.window);
   constexpr double lowest = -std::numeric_limits<double>::infinity();
-  const value padded = w.pad(x[0], lowest, {0, rows.before, columns.before, 0},
-                             {0, rows.after, columns.after, 0}, {0, 0, 0, 0});
+  const value padded = w.pad(x[0], lowest, {0, rows.leading, columns.leading, 0},
+                             {0, rows.trailing, columns.trailing, 0}, {0, 0, 0, 0});
   value largest = w.constant(lowest, s.output(), l.real);
   const detail::window_census census(s);
   value position = w.broadcast(
       w.elements(std::span<const std::int32_t>(census.first), {s.oh, s.ow}, scalar::i32),
       s.output(), {1, 2});
-  detail::for_each_position(k.window, [&](std::int64_t number, std::int64_t row,
-                                          std::int64_t column) {
-    const value here =
-        w.slice(padded, {0, row, column, 0},
-                {detail::signed_of(s.n), row + rows.spread(detail::signed_of(s.oh)),
-                 column + columns.spread(detail::signed_of(s.ow)), detail::signed_of(s.c)},
-                {1, rows.stride, columns.stride, 1});
-    const value wins = w.binary("or", w.compare("GT", here, largest), w.compare("NE", here, here));
-    largest = w.select(wins, here, largest);
-    position = w.select(wins, w.constant(static_cast<double>(number), position), position);
-  });
+  detail::for_each_position(
+      k.window, [&](std::int64_t number, std::int64_t row, std::int64_t column) {
+        const value candidate =
+            w.slice(padded, {0, row, column, 0},
+                    {detail::signed_of(s.n), row + rows.spread(detail::signed_of(s.oh)),
+                     column + columns.spread(detail::signed_of(s.ow)), detail::signed_of(s.c)},
+                    {1, rows.stride, columns.stride, 1});
+        const value wins = w.binary("or", w.compare("GT", candidate, largest),
+                                    w.compare("NE", candidate, candidate));
+        largest = w.select(wins, candidate, largest);
+        position = w.select(wins, w.constant(static_cast<double>(number), position), position);
+      });
   return {largest, position};
 }
 
@@ -99,11 +100,12 @@ struct window_census {
   detail::for_each_position(
       k.window, [&](std::int64_t number, std::int64_t row, std::int64_t column) {
         const value won = w.compare("EQ", x[1], static_cast<double>(number));
-        const detail::placement down(detail::rows_of(k.window), row, s.h, s.oh);
-        const detail::placement across(detail::columns_of(k.window), column, s.w, s.ow);
+        const detail::placement vertical(detail::rows_of(k.window), row, s.h, s.oh);
+        const detail::placement horizontal(detail::columns_of(k.window), column, s.w, s.ow);
         const value placed =
-            w.pad(w.select(won, x[0], 0), 0, {0, down.before, across.before, 0},
-                  {0, down.after, across.after, 0}, {0, down.between, across.between, 0});
+            w.pad(w.select(won, x[0], 0), 0, {0, vertical.leading, horizontal.leading, 0},
+                  {0, vertical.trailing, horizontal.trailing, 0},
+                  {0, vertical.interior, horizontal.interior, 0});
         sum = sum ? w.add(sum, placed) : placed;
       });
   return {sum};
@@ -116,8 +118,8 @@ namespace detail {
 [[nodiscard]] inline value shares(const lowering& l, const kernels::window_sizes& s) {
   const window_census census(s);
   std::vector<double> shares(census.count.begin(), census.count.end());
-  for (double& one : shares) {
-    one = one == 0 ? 0 : 1 / one;
+  for (double& share : shares) {
+    share = share == 0 ? 0 : 1 / share;
   }
   return l.out.broadcast(l.out.elements(std::span<const double>(shares), {s.oh, s.ow}, l.real),
                          s.output(), {1, 2});
@@ -132,7 +134,7 @@ namespace detail {
   const value sums = l.out.window_sums(
       x[0], s.output(), {1, rows.size, columns.size, 1}, {1, rows.stride, columns.stride, 1},
       {1, rows.dilation, columns.dilation, 1},
-      {0, 0, rows.before, rows.after, columns.before, columns.after, 0, 0});
+      {0, 0, rows.leading, rows.trailing, columns.leading, columns.trailing, 0, 0});
   return {l.out.multiply(sums, detail::shares(l, s))};
 }
 
@@ -145,12 +147,12 @@ namespace detail {
   const auto rows = detail::rows_of(k.window);
   const auto columns = detail::columns_of(k.window);
   // The last element of the window is the first one of the reversed window.
-  const detail::placement down(rows, rows.reach() - 1, s.h, s.oh);
-  const detail::placement across(columns, columns.reach() - 1, s.w, s.ow);
+  const detail::placement vertical(rows, rows.reach() - 1, s.h, s.oh);
+  const detail::placement horizontal(columns, columns.reach() - 1, s.w, s.ow);
   const value spread =
-      w.pad(w.multiply(x[0], detail::shares(l, s)), 0, {0, down.before, across.before, 0},
-            {0, down.after + rows.reach() - 1, across.after + columns.reach() - 1, 0},
-            {0, down.between, across.between, 0});
+      w.pad(w.multiply(x[0], detail::shares(l, s)), 0, {0, vertical.leading, horizontal.leading, 0},
+            {0, vertical.trailing + rows.reach() - 1, horizontal.trailing + columns.reach() - 1, 0},
+            {0, vertical.interior, horizontal.interior, 0});
   return {w.window_sums(spread, s.input(), {1, rows.size, columns.size, 1}, {1, 1, 1, 1},
                         {1, rows.dilation, columns.dilation, 1}, numbers(8, 0))};
 }

@@ -13,11 +13,11 @@ namespace glia::stablehlo {
 namespace detail {
 
 [[nodiscard]] inline value product(const lowering& l, const value& a, const value& b,
-                                   transpose which) {
+                                   transpose transposed) {
   const std::size_t batch = a.shape.rank() - 2;
   const auto row = static_cast<std::int64_t>(batch);
-  return l.out.dot(a, b, {which == transpose::first ? row : row + 1},
-                   {which == transpose::second ? row + 1 : row}, batch, l.precision);
+  return l.out.dot(a, b, {transposed == transpose::first ? row : row + 1},
+                   {transposed == transpose::second ? row + 1 : row}, batch, l.precision);
 }
 
 [[nodiscard]] inline value with_bias(const lowering& l, const value& y, const value& bias,
@@ -32,7 +32,7 @@ namespace detail {
 
 /// The sizes of a window along one of its two axes.
 struct window_axis {
-  std::int64_t size, stride, dilation, before, after;
+  std::int64_t size, stride, dilation, leading, trailing;
 
   /// Returns the distance from the first to the last element of a window, plus 1.
   [[nodiscard]] std::int64_t reach() const { return (size - 1) * dilation + 1; }
@@ -51,11 +51,11 @@ struct window_axis {
 }  // namespace detail
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::matmul& k, operand_list x) {
-  return {detail::product(l, x[0], x[1], k.which)};
+  return {detail::product(l, x[0], x[1], k.transposed_factor)};
 }
 [[nodiscard]] inline values lower(const lowering& l, const kernels::batched_matmul& k,
                                   operand_list x) {
-  return {detail::product(l, x[0], x[1], k.which)};
+  return {detail::product(l, x[0], x[1], k.transposed_factor)};
 }
 [[nodiscard]] inline values lower(const lowering& l, const kernels::dense& k, operand_list x) {
   return {detail::with_bias(l, detail::product(l, x[0], x[1], transpose::none), x[2], k.map)};
@@ -64,14 +64,14 @@ struct window_axis {
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d& k, operand_list x) {
   const kernels::window_sizes s = kernels::conv2d_rule(x[0].shape, x[1].shape, k.window, k.groups);
   const auto [rows, columns] = std::pair(detail::rows_of(k.window), detail::columns_of(k.window));
-  const value y =
-      l.out.convolution(x[0], x[1],
-                        {.axes = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
-                         .stride = {rows.stride, columns.stride},
-                         .padding = {rows.before, rows.after, columns.before, columns.after},
-                         .window_dilation = {rows.dilation, columns.dilation},
-                         .feature_groups = k.groups},
-                        s.output(), l.precision);
+  const value y = l.out.convolution(
+      x[0], x[1],
+      {.axes = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
+       .stride = {rows.stride, columns.stride},
+       .padding = {rows.leading, rows.trailing, columns.leading, columns.trailing},
+       .window_dilation = {rows.dilation, columns.dilation},
+       .feature_groups = k.groups},
+      s.output(), l.precision);
   return {detail::with_bias(l, y, x[2], k.map)};
 }
 
@@ -86,15 +86,15 @@ struct window_axis {
   value weights = w.reshape(x[1], {height, width, s.group_inputs(), s.groups, s.group_outputs()});
   weights =
       w.reshape(w.transpose(weights, {0, 1, 4, 3, 2}), {height, width, s.group_outputs(), s.c});
-  const auto around = [](const detail::window_axis& a, std::size_t extent, std::size_t steps) {
-    const std::int64_t before = a.reach() - 1 - a.before;
-    return std::pair(before, detail::signed_of(extent) + a.reach() - 1 -
-                                 a.spread(detail::signed_of(steps)) - before);
+  const auto padding_of = [](const detail::window_axis& a, std::size_t extent, std::size_t steps) {
+    const std::int64_t leading = a.reach() - 1 - a.leading;
+    return std::pair(leading, detail::signed_of(extent) + a.reach() - 1 -
+                                  a.spread(detail::signed_of(steps)) - leading);
   };
   const auto rows = detail::rows_of(k.window);
   const auto columns = detail::columns_of(k.window);
-  const auto [top, bottom] = around(rows, s.h, s.oh);
-  const auto [left, right] = around(columns, s.w, s.ow);
+  const auto [top, bottom] = padding_of(rows, s.h, s.oh);
+  const auto [left, right] = padding_of(columns, s.w, s.ow);
   return {w.convolution(x[0], weights,
                         {.axes = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
                          .padding = {top, bottom, left, right},
@@ -110,20 +110,20 @@ struct window_axis {
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d_kernel_gradient& k,
                                   operand_list x) {
   const kernels::window_sizes s = k.sizes(x[0].shape, x[1].shape);
-  const auto after = [](const detail::window_axis& a, std::size_t extent, std::size_t steps) {
+  const auto trailing = [](const detail::window_axis& a, std::size_t extent, std::size_t steps) {
     return a.reach() - 1 + a.spread(detail::signed_of(steps)) - detail::signed_of(extent) -
-           a.before;
+           a.leading;
   };
   const auto rows = detail::rows_of(k.window);
   const auto columns = detail::columns_of(k.window);
-  return {l.out.convolution(
-      x[0], x[1],
-      {.axes = "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]",
-       .stride = {rows.dilation, columns.dilation},
-       .padding = {rows.before, after(rows, s.h, s.oh), columns.before, after(columns, s.w, s.ow)},
-       .window_dilation = {rows.stride, columns.stride},
-       .batch_groups = k.groups},
-      s.weights(), l.precision)};
+  return {l.out.convolution(x[0], x[1],
+                            {.axes = "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]",
+                             .stride = {rows.dilation, columns.dilation},
+                             .padding = {rows.leading, trailing(rows, s.h, s.oh), columns.leading,
+                                         trailing(columns, s.w, s.ow)},
+                             .window_dilation = {rows.stride, columns.stride},
+                             .batch_groups = k.groups},
+                            s.weights(), l.precision)};
 }
 
 }  // namespace glia::stablehlo

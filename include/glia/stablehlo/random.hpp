@@ -82,8 +82,9 @@ namespace detail {
   // size of a sample. A block has four words or eight halves.
   const std::size_t in_block = halves ? 8 : 4;
   const std::uint32_t bits = halves ? 3 : 2;
-  const std::size_t each = sample_of(s).size();
-  const auto [before_low, before_high] = wide_product(l, word(3), static_cast<std::uint32_t>(each));
+  const std::size_t sample_size = sample_of(s).size();
+  const auto [before_low, before_high] =
+      wide_product(l, word(3), static_cast<std::uint32_t>(sample_size));
   const value first_low =
       w.binary("or", w.binary("shift_right_logical", before_low, w.constant(bits, before_low)),
                w.binary("shift_left", before_high, w.constant(32 - bits, before_low)));
@@ -91,39 +92,41 @@ namespace detail {
       w.binary("shift_right_logical", before_high, w.constant(bits, before_low));
   // If each sample consists of whole blocks, the blocks keep an axis for the samples. Each of
   // several devices then computes only the blocks of its own samples.
-  const bool whole = each % in_block == 0;
+  const bool whole = sample_size % in_block == 0;
   const shape blocks =
-      whole ? shape{s[0], each / in_block} : shape{(s.size() + in_block - 1) / in_block + 1};
-  value at = w.iota(blocks, blocks.rank() - 1, scalar::u32);
+      whole ? shape{s[0], sample_size / in_block} : shape{(s.size() + in_block - 1) / in_block + 1};
+  value index = w.iota(blocks, blocks.rank() - 1, scalar::u32);
   if (whole) {
-    at = w.add(at, w.multiply(w.iota(blocks, 0, scalar::u32), static_cast<double>(blocks[1])));
+    index =
+        w.add(index, w.multiply(w.iota(blocks, 0, scalar::u32), static_cast<double>(blocks[1])));
   }
   const value first = w.broadcast(first_low, blocks, {});
-  const value low = w.add(at, first);
+  const value low = w.add(index, first);
   const value carry = w.convert(w.compare("LT", low, first), scalar::u32);
   const value high = w.add(w.broadcast(first_high, blocks, {}), carry);
   const std::array<value, 4> random =
       philox(l, low, high, w.constant(stream, {}, scalar::u32), word(2), word(0), word(1));
 
-  shape one = blocks;
-  one.push_back(1);
+  shape piece_shape = blocks;
+  piece_shape.push_back(1);
   values pieces;
   for (const value& r : random) {
     if (halves) {
-      pieces.push_back(w.reshape(w.binary("and", r, w.constant(0xFFFF, r)), one));
-      pieces.push_back(w.reshape(w.binary("shift_right_logical", r, w.constant(16, r)), one));
+      pieces.push_back(w.reshape(w.binary("and", r, w.constant(0xFFFF, r)), piece_shape));
+      pieces.push_back(
+          w.reshape(w.binary("shift_right_logical", r, w.constant(16, r)), piece_shape));
     } else {
-      pieces.push_back(w.reshape(r, one));
+      pieces.push_back(w.reshape(r, piece_shape));
     }
   }
-  value mine = w.concatenate(pieces, blocks.rank());
+  value result = w.concatenate(pieces, blocks.rank());
   if (!whole) {
     const value skipped = w.convert(
         w.binary("and", before_low, w.constant(static_cast<double>(in_block - 1), before_low)),
         scalar::i32);
-    mine = w.slice_at(w.reshape(mine, {blocks.size() * in_block}), skipped, s.size());
+    result = w.slice_at(w.reshape(result, {blocks.size() * in_block}), skipped, s.size());
   }
-  return w.reshape(mine, s);
+  return w.reshape(result, s);
 }
 
 }  // namespace detail
@@ -137,9 +140,10 @@ namespace detail {
     return {x[0]};
   }
   // An element is kept if its half word / 2^16 is at least the rate.
-  const double least = std::ceil(k.rate * 0x1p16);
-  const value kept = w.compare("GE", detail::random_of_elements(l, x[1], s, k.stream, true), least);
-  return {w.select(kept, w.multiply(x[0], 1 / (1 - k.rate)), 0)};
+  const double threshold = std::ceil(k.rate * 0x1p16);
+  const value mask =
+      w.compare("GE", detail::random_of_elements(l, x[1], s, k.stream, true), threshold);
+  return {w.select(mask, w.multiply(x[0], 1 / (1 - k.rate)), 0)};
 }
 
 /// Computes the noise from random words, in the same way as glia::normal_of.
@@ -155,12 +159,13 @@ namespace detail {
   const value whole = w.convert(bits, scalar::i32);
   const value odd = w.add(w.multiply(whole, 2), 1 - 0x1p24);
   const value u = w.multiply(w.convert(odd, l.real), 0x1p-24);
-  const value one = w.constant(1, u);
-  const value v = w.unary("negate", w.unary("log", w.multiply(w.subtract(one, u), w.add(one, u))));
-  const auto polynomial = [&](const value& at, std::span<const double> coefficients) {
-    value p = w.constant(coefficients[0], at);
+  const value unit = w.constant(1, u);
+  const value v =
+      w.unary("negate", w.unary("log", w.multiply(w.subtract(unit, u), w.add(unit, u))));
+  const auto polynomial = [&](const value& argument, std::span<const double> coefficients) {
+    value p = w.constant(coefficients[0], argument);
     for (const double c : coefficients.subspan(1)) {
-      p = w.add(w.multiply(p, at), c);
+      p = w.add(w.multiply(p, argument), c);
     }
     return p;
   };

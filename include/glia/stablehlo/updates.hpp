@@ -11,17 +11,17 @@ namespace glia::stablehlo {
 namespace detail {
 
 /// Returns one of the numbers of a step, repeated for every element of a parameter.
-[[nodiscard]] inline value step_number(writer& w, const value& numbers, std::int64_t which,
+[[nodiscard]] inline value step_number(writer& w, const value& numbers, std::int64_t index,
                                        const shape& s) {
-  return w.broadcast(w.reshape(w.slice(numbers, {which}, {which + 1}, {1}), {}), s, {});
+  return w.broadcast(w.reshape(w.slice(numbers, {index}, {index + 1}, {1}), {}), s, {});
 }
 /// Computes g + decay p.
 [[nodiscard]] inline value decayed(writer& w, const value& g, const value& p, double decay) {
   return decay == 0 ? g : w.add(g, w.multiply(p, decay));
 }
-/// Computes x + part (to - x).
-[[nodiscard]] inline value moved(writer& w, const value& x, const value& to, double part) {
-  return w.add(x, w.multiply(w.subtract(to, x), part));
+/// Computes x + part (target - x).
+[[nodiscard]] inline value moved(writer& w, const value& x, const value& target, double part) {
+  return w.add(x, w.multiply(w.subtract(target, x), part));
 }
 
 }  // namespace detail
@@ -35,8 +35,8 @@ namespace detail {
     return {w.subtract(p, w.multiply(rate, g)), {}};
   }
   const value v = w.add(w.multiply(x[2], k.momentum), g);
-  const value along = k.nesterov ? w.add(g, w.multiply(v, k.momentum)) : v;
-  return {w.subtract(p, w.multiply(rate, along)), v};
+  const value direction = k.nesterov ? w.add(g, w.multiply(v, k.momentum)) : v;
+  return {w.subtract(p, w.multiply(rate, direction)), v};
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::adam& k, operand_list x) {

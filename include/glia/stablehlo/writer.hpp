@@ -31,13 +31,13 @@ enum class scalar : std::uint8_t { f32, f64, i1, i32, u8, u32, u64 };
 /// A value of a module: its number, shape and type. A default-constructed value stands for an
 /// omitted operand.
 struct value {
-  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  static constexpr std::size_t no_id = static_cast<std::size_t>(-1);
 
-  std::size_t id = none;
+  std::size_t id = no_id;
   glia::shape shape{};
   scalar type = scalar::f32;
 
-  [[nodiscard]] explicit operator bool() const noexcept { return id != none; }
+  [[nodiscard]] explicit operator bool() const noexcept { return id != no_id; }
 };
 
 /// Axes, or other lists of 64-bit integers.
@@ -227,18 +227,19 @@ class writer {
                     ", strides = " + array_text(step),
                 s, x.type);
   }
-  /// Adds elements equal to `with` before, after and between the elements of x, for each axis.
+  /// Adds elements equal to `fill` before, after and between the elements of x, for each axis.
   /// Negative numbers before and after remove elements.
-  value pad(const value& x, double with, const numbers& before, const numbers& after,
-            const numbers& between) {
+  value pad(const value& x, double fill, const numbers& leading, const numbers& trailing,
+            const numbers& interior) {
     shape s = x.shape;
     for (std::size_t i = 0; i < s.rank(); ++i) {
       const auto n = static_cast<std::int64_t>(s[i]);
-      s[i] = static_cast<std::size_t>(before[i] + after[i] + n + (n > 0 ? n - 1 : 0) * between[i]);
+      s[i] = static_cast<std::size_t>(leading[i] + trailing[i] + n +
+                                      (n > 0 ? n - 1 : 0) * interior[i]);
     }
-    return call("pad", {x, constant(with, {}, x.type)},
-                "edge_padding_low = " + array_text(before) + ", edge_padding_high = " +
-                    array_text(after) + ", interior_padding = " + array_text(between),
+    return call("pad", {x, constant(fill, {}, x.type)},
+                "edge_padding_low = " + array_text(leading) + ", edge_padding_high = " +
+                    array_text(trailing) + ", interior_padding = " + array_text(interior),
                 s, x.type);
   }
 
@@ -253,9 +254,9 @@ class writer {
         s.push_back(x.shape[axis]);
       }
     }
-    const value from = constant(start, {}, x.type);
+    const value initial = constant(start, {}, x.type);
     const value result{next_++, s, x.type};
-    write(result, "reduce", std::array{x, from}, region(operation, x.type),
+    write(result, "reduce", std::array{x, initial}, region(operation, x.type),
           "dimensions = " + array_text(axes));
     return result;
   }
@@ -264,23 +265,23 @@ class writer {
   /// Returns the sums over windows of these extents, with these strides and dilations.
   value window_sums(const value& x, const shape& result_shape, const numbers& window,
                     const numbers& stride, const numbers& dilation, const numbers& padding) {
-    const value from = constant(0, {}, x.type);
+    const value initial = constant(0, {}, x.type);
     const value result{next_++, result_shape, x.type};
     std::string pairs;
     for (std::size_t i = 0; i < padding.size(); i += 2) {
       pairs += (i == 0 ? "[" : ", [") + list_text(std::span(padding).subspan(i, 2)) + ']';
     }
-    write(result, "reduce_window", std::array{x, from}, region("add", x.type),
+    write(result, "reduce_window", std::array{x, initial}, region("add", x.type),
           "window_dimensions = " + array_text(window) + ", window_strides = " + array_text(stride) +
               ", window_dilations = " + array_text(dilation) + ", padding = dense<[" + pairs +
               "]> : tensor<" + std::to_string(padding.size() / 2) + "x2xi64>");
     return result;
   }
 
-  /// Returns the product of a and b, summed over the axes `over_a` of a and `over_b` of b. The
+  /// Returns the product of a and b, summed over the axes `axes_a` of a and `axes_b` of b. The
   /// leading `batch` axes are the same for both. The result has the batch axes, then the other axes
   /// of a, then the other axes of b.
-  value dot(const value& a, const value& b, const numbers& over_a, const numbers& over_b,
+  value dot(const value& a, const value& b, const numbers& axes_a, const numbers& axes_b,
             std::size_t batch, std::string_view precision) {
     shape s;
     numbers leading;
@@ -288,23 +289,23 @@ class writer {
       leading.push_back(static_cast<std::int64_t>(i));
       s.push_back(a.shape[i]);
     }
-    const auto add_others = [&](const value& x, const numbers& over) {
+    const auto add_others = [&](const value& x, const numbers& axes) {
       for (std::size_t i = batch; i < x.shape.rank(); ++i) {
-        if (std::find(over.begin(), over.end(), static_cast<std::int64_t>(i)) == over.end()) {
+        if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) == axes.end()) {
           s.push_back(x.shape[i]);
         }
       }
     };
-    add_others(a, over_a);
-    add_others(b, over_b);
+    add_others(a, axes_a);
+    add_others(b, axes_b);
     const std::string batching = batch == 0 ? ""
                                             : "lhs_batching_dimensions = [" + list_text(leading) +
                                                   "], rhs_batching_dimensions = [" +
                                                   list_text(leading) + "], ";
     return call("dot_general", {a, b},
                 "dot_dimension_numbers = #stablehlo.dot<" + batching +
-                    "lhs_contracting_dimensions = [" + list_text(over_a) +
-                    "], rhs_contracting_dimensions = [" + list_text(over_b) + "]>, " +
+                    "lhs_contracting_dimensions = [" + list_text(axes_a) +
+                    "], rhs_contracting_dimensions = [" + list_text(axes_b) + "]>, " +
                     precision_text(precision),
                 s, a.type);
   }
@@ -367,19 +368,19 @@ class writer {
 
  private:
   static std::string precision_text(std::string_view precision) {
-    const std::string one = "#stablehlo<precision " + std::string(precision) + ">";
-    return "precision_config = [" + one + ", " + one + "]";
+    const std::string entry = "#stablehlo<precision " + std::string(precision) + ">";
+    return "precision_config = [" + entry + ", " + entry + "]";
   }
 
   template <class Number>
-  static void append_bytes(std::string& to, Number number, scalar type) {
+  static void append_bytes(std::string& out, Number number, scalar type) {
     const auto append = [&](auto exact) {
       std::array<unsigned char, sizeof(exact)> bytes;
       std::memcpy(bytes.data(), &exact, sizeof(exact));
       constexpr std::string_view digits = "0123456789ABCDEF";
       for (const unsigned char byte : bytes) {
-        to += digits[byte / 16];
-        to += digits[byte % 16];
+        out += digits[byte / 16];
+        out += digits[byte % 16];
       }
     };
     switch (type) {

@@ -33,12 +33,13 @@ class bench {
   [[nodiscard]] const glia::device& device() const { return *device_; }
 
   /// Creates an operand from test_values, multiplied by `scale` and shifted by `offset`.
-  [[nodiscard]] tensor in(const shape& s, std::uint32_t stream, float scale = 1, float offset = 0) {
+  [[nodiscard]] tensor input(const shape& s, std::uint32_t stream, float scale = 1,
+                             float offset = 0) {
     std::vector<float> values = test_values(s, stream);
     for (float& value : values) {
       value = value * scale + offset;
     }
-    return in(s, std::move(values));
+    return input(s, std::move(values));
   }
   /// Creates an operand from test_values in which about two of three elements are zero, as after a
   /// ReLU.
@@ -48,9 +49,9 @@ class bench {
       values[i] =
           glia::detail::random_bits({.seed = 7, .stream = stream}, i) % 3 == 0 ? values[i] : 0.0F;
     }
-    return in(s, std::move(values));
+    return input(s, std::move(values));
   }
-  [[nodiscard]] tensor in(const shape& s, std::vector<float> values) {
+  [[nodiscard]] tensor input(const shape& s, std::vector<float> values) {
     if (special_ && special_->operand == sizes_.size()) {
       values[special_->element] = special_->value;
     }
@@ -66,7 +67,7 @@ class bench {
   }
   [[nodiscard]] tensor classes(std::vector<std::int32_t> values) { return integers(values); }
   /// Returns an empty tensor, for an optional operand that is omitted.
-  [[nodiscard]] tensor none() const { return {}; }
+  [[nodiscard]] tensor absent() const { return {}; }
 
   void out(const tensor& t) {
     if (t.type() == element::index) {
@@ -83,9 +84,9 @@ class bench {
 
   [[nodiscard]] bool operands_kept() const {
     return std::all_of(kept_.begin(), kept_.end(), [&](const auto& operand) {
-      std::vector<float> now(operand.second.size());
-      device_->to_host(operand.first, std::span<float>(now));
-      return now == operand.second;
+      std::vector<float> current(operand.second.size());
+      device_->to_host(operand.first, std::span<float>(current));
+      return current == operand.second;
     });
   }
 

@@ -35,8 +35,8 @@ struct conformance_result {
   /// Devices such as GPUs need not fulfill this: they may add in any order, or select another
   /// algorithm each time they compile.
   bool reuse_agrees = true;
-  std::string where{};        ///< Special value with the error, and its position.
-  std::size_t candidate = 0;  ///< Index of the device in the order of the arguments.
+  std::string special_value{};  ///< Special value with the error, and its position.
+  std::size_t candidate = 0;    ///< Index of the device in the order of the arguments.
   /// Returns whether the error is within the tolerance and the operands were handled correctly.
   [[nodiscard]] bool passed(double tolerance) const {
     return error <= tolerance && operands_kept && reuse_agrees;
@@ -53,16 +53,17 @@ struct conformance_options {
 
 namespace detail {
 
-[[nodiscard]] inline double largest_difference(const std::vector<double>& got,
+[[nodiscard]] inline double largest_difference(const std::vector<double>& actual,
                                                const std::vector<double>& expected) {
-  if (got.size() != expected.size()) {
+  if (actual.size() != expected.size()) {
     return std::numeric_limits<double>::infinity();
   }
   double worst = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const bool same = got[i] == expected[i] || (std::isnan(got[i]) && std::isnan(expected[i]));
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const bool same =
+        actual[i] == expected[i] || (std::isnan(actual[i]) && std::isnan(expected[i]));
     const double error =
-        same ? 0 : std::abs(got[i] - expected[i]) / std::max(1.0, std::abs(expected[i]));
+        same ? 0 : std::abs(actual[i] - expected[i]) / std::max(1.0, std::abs(expected[i]));
     worst = std::isfinite(error) ? std::max(worst, error) : std::numeric_limits<double>::infinity();
   }
   return worst;
@@ -77,18 +78,18 @@ inline void run_case(std::vector<conformance_result>& results, const std::string
   kernel(expected);
   std::size_t index = 0;
   for (const device& candidate : candidates) {
-    bench kept(candidate, true);
-    bench given_up(candidate, false);
-    kernel(kept);
-    kernel(given_up);
+    bench holding(candidate, true);
+    bench moving(candidate, false);
+    kernel(holding);
+    kernel(moving);
     conformance_result result{.name = name, .candidate = index++};
     result.error = std::numeric_limits<double>::infinity();
-    if (kept.shapes() == expected.shapes() && given_up.shapes() == expected.shapes()) {
-      result.error = std::max(largest_difference(kept.outputs(), expected.outputs()),
-                              largest_difference(given_up.outputs(), expected.outputs()));
+    if (holding.shapes() == expected.shapes() && moving.shapes() == expected.shapes()) {
+      result.error = std::max(largest_difference(holding.outputs(), expected.outputs()),
+                              largest_difference(moving.outputs(), expected.outputs()));
     }
-    result.operands_kept = kept.operands_kept();
-    result.reuse_agrees = kept.outputs() == given_up.outputs();
+    result.operands_kept = holding.operands_kept();
+    result.reuse_agrees = holding.outputs() == moving.outputs();
     results.push_back(std::move(result));
   }
 }
@@ -117,13 +118,13 @@ inline void run_special_case(std::vector<conformance_result>& results, const std
     kernel(expected);
     std::size_t index = first;
     for (const device& candidate : candidates) {
-      bench got(candidate, {operand, element, value});
-      kernel(got);
+      bench actual(candidate, {operand, element, value});
+      kernel(actual);
       conformance_result& result = results[index++];
-      const double error = largest_difference(got.outputs(), expected.outputs());
+      const double error = largest_difference(actual.outputs(), expected.outputs());
       if (error > result.error) {
         result.error = error;
-        result.where = text(value, " at element ", element, " of operand ", operand);
+        result.special_value = text(value, " at element ", element, " of operand ", operand);
       }
     }
   };
@@ -173,9 +174,9 @@ void for_each_case(const Check& check) {
     if (index++ % options.parts != options.part) {
       return;
     }
-    const std::size_t before = results.size();
+    const std::size_t first = results.size();
     detail::run_case(results, name, kernel, candidates);
-    for (std::size_t i = before; options.report && i < results.size(); ++i) {
+    for (std::size_t i = first; options.report && i < results.size(); ++i) {
       options.report(results[i]);
     }
   });

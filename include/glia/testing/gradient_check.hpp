@@ -40,11 +40,11 @@ namespace detail {
 
 /// Throws `value_error` unless a device computes in double. In float, differences have too few
 /// digits to check gradients.
-inline void require_double(const device& on) {
-  require<value_error>(on.real_bytes() == sizeof(double),
+inline void require_double(const glia::device& device) {
+  require<value_error>(device.real_bytes() == sizeof(double),
                        "gradient check: expected a device that computes in double, such as "
                        "glia::reference<double>(), got ",
-                       on.name(), " in float");
+                       device.name(), " in float");
 }
 
 [[nodiscard]] inline tensor to_device(const glia::device& device, const check_input& input) {
@@ -65,11 +65,11 @@ inline void require_double(const device& on) {
   return result;
 }
 
-[[nodiscard]] inline std::vector<double> gradient_of(tape& on, gradient_slot slot,
+[[nodiscard]] inline std::vector<double> gradient_of(tape& gradient_tape, gradient_slot slot,
                                                      std::size_t size) {
   std::vector<double> result(size, 0.0);
-  if (const auto gradient = on.take_gradient(slot)) {
-    on.device().to_host(gradient, std::span<double>(result));
+  if (const auto gradient = gradient_tape.take_gradient(slot)) {
+    gradient_tape.device().to_host(gradient, std::span<double>(result));
   }
   return result;
 }
@@ -85,11 +85,11 @@ template <class Value>
       const double x = inputs[i].values[j];
       const double h = 1e-5 * std::max(1.0, std::abs(x));
       inputs[i].values[j] = x + h;
-      const double above = value(inputs);
+      const double upper = value(inputs);
       inputs[i].values[j] = x - h;
-      const double below = value(inputs);
+      const double lower = value(inputs);
       inputs[i].values[j] = x;
-      const double difference = (above - below) / (2 * h);
+      const double difference = (upper - lower) / (2 * h);
       const double gradient = gradients[i][j];
       const double error = std::abs(gradient - difference) /
                            std::max({1.0, std::abs(gradient), std::abs(difference)});
@@ -112,22 +112,23 @@ template <class Function>
 [[nodiscard]] double gradient_error(const glia::device& device, const Function& function,
                                     const std::vector<check_input>& inputs) {
   detail::require_double(device);
-  tape on(device);
+  tape gradient_tape(device);
   std::vector<variable> leaves;
   leaves.reserve(inputs.size());
   for (const check_input& input : inputs) {
-    leaves.push_back(on.leaf(detail::to_device(device, input)));
+    leaves.push_back(gradient_tape.leaf(detail::to_device(device, input)));
   }
-  on.backward(detail::weighted_sum(function(leaves)));
+  gradient_tape.backward(detail::weighted_sum(function(leaves)));
   std::vector<std::vector<double>> gradients;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    gradients.push_back(detail::gradient_of(on, leaves[i].slot(), inputs[i].values.size()));
+    gradients.push_back(
+        detail::gradient_of(gradient_tape, leaves[i].slot(), inputs[i].values.size()));
   }
-  const auto value = [&](const std::vector<check_input>& at) {
+  const auto value = [&](const std::vector<check_input>& points) {
     tape forward(device);
     std::vector<variable> constants;
-    constants.reserve(at.size());
-    for (const check_input& input : at) {
+    constants.reserve(points.size());
+    for (const check_input& input : points) {
       constants.push_back(forward.constant(detail::to_device(device, input)));
     }
     return detail::number_of(detail::weighted_sum(function(constants)));
@@ -169,33 +170,34 @@ template <layer Layer>
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
     inputs.emplace_back(plan.parameters[i].shape, static_cast<std::uint32_t>(100 + i), 0.5, 0.1);
   }
-  const auto run = [&](const std::vector<check_input>& at, const variable& x,
+  const auto run = [&](const std::vector<check_input>& points, const variable& x,
                        std::vector<gradient_slot>& slots) {
     parameter_list parameters;
     for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
-      parameters.push_back({plan.parameters[i], detail::to_device(device, at[i + 1])});
+      parameters.push_back({plan.parameters[i], detail::to_device(device, points[i + 1])});
     }
     scope s(x.owner(), parameters, slots, run_mode::training, {.seed = 3});
     return detail::weighted_sum(s.run_model(description, x));
   };
 
-  tape on(device);
+  tape gradient_tape(device);
   std::vector<gradient_slot> slots;
-  const variable x = on.leaf(detail::to_device(device, batch));
-  on.backward(run(inputs, x, slots));
+  const variable x = gradient_tape.leaf(detail::to_device(device, batch));
+  gradient_tape.backward(run(inputs, x, slots));
   std::vector<std::vector<double>> gradients{
-      detail::gradient_of(on, x.slot(), batch.values.size())};
+      detail::gradient_of(gradient_tape, x.slot(), batch.values.size())};
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
     // Parameters without a slot, such as running statistics, must not affect the result, so their
     // expected gradient is zero.
-    gradients.push_back(slots[i]
-                            ? detail::gradient_of(on, slots[i], plan.parameters[i].shape.size())
-                            : std::vector<double>(plan.parameters[i].shape.size(), 0.0));
+    gradients.push_back(
+        slots[i] ? detail::gradient_of(gradient_tape, slots[i], plan.parameters[i].shape.size())
+                 : std::vector<double>(plan.parameters[i].shape.size(), 0.0));
   }
-  const auto value = [&](const std::vector<check_input>& at) {
+  const auto value = [&](const std::vector<check_input>& points) {
     tape forward(device);
     std::vector<gradient_slot> unused;
-    return detail::number_of(run(at, forward.constant(detail::to_device(device, at[0])), unused));
+    return detail::number_of(
+        run(points, forward.constant(detail::to_device(device, points[0])), unused));
   };
   return detail::largest_error(value, inputs, gradients);
 }

@@ -19,22 +19,23 @@
 namespace glia::detail {
 
 /// Throws `data_error` if a data set is empty or has too many samples, and `shape_error` if its
-/// samples do not have the shape `sample`. `what` is the name of the caller in error messages.
-inline void require_fitting(std::string_view what, const dataset_view& data, const shape& sample) {
-  require<data_error>(data.size() > 0, what, ": the data set is empty");
-  detail::require_numbered(what, data.size());
-  const shape given = data.input_shape();
-  const bool permuted = given.rank() > 1 && given.rank() == sample.rank() &&
-                        std::is_permutation(given.begin(), given.end(), sample.begin());
+/// samples do not have the shape `sample`. Error messages begin with `caller`.
+inline void require_fitting(std::string_view caller, const dataset_view& data,
+                            const shape& sample) {
+  require<data_error>(data.size() > 0, caller, ": the data set is empty");
+  detail::require_numbered(caller, data.size());
+  const shape input = data.input_shape();
+  const bool permuted = input.rank() > 1 && input.rank() == sample.rank() &&
+                        std::is_permutation(input.begin(), input.end(), sample.begin());
   const bool channels_first =
-      given.rank() == 3 && sample.rank() == 3 && given == shape{sample[2], sample[0], sample[1]};
+      input.rank() == 3 && sample.rank() == 3 && input == shape{sample[2], sample[0], sample[1]};
   require<shape_error>(
-      given == sample, what, ": the model takes samples of shape ", sample,
-      ", but the data set has samples of shape ", given,
+      input == sample, caller, ": the model takes samples of shape ", sample,
+      ", but the data set has samples of shape ", input,
       channels_first ? "; transpose the samples, because images have their channels last"
       : permuted ? "; transpose the samples, because a reshape would mix their elements, or read "
                    "an ONNX file of images with .channels_last = true"
-      : given.size() == sample.size()
+      : input.size() == sample.size()
           ? "; begin the model with a reshape, or make the model for the data set's shape"
           : "");
 }
@@ -80,15 +81,15 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
 
 /// Throws `shape_error` if the targets do not have the shape that a loss of the library needs.
 /// User-defined losses check their targets themselves.
-inline void require_target_shape(std::string_view what, const dataset_view& data,
+inline void require_target_shape(std::string_view caller, const dataset_view& data,
                                  const shape& output, const any_loss& loss) {
   const std::optional<shape> targets = data.target_shape();
   const std::vector<row_part>& parts = loss.target_parts;
   if (!parts.empty()) {
     if (data.target_parts() != nullptr) {
-      require_parts(what, "targets", parts, *data.target_parts());
+      require_parts(caller, "targets", parts, *data.target_parts());
     }
-    require<shape_error>(targets == shape{row_size(parts)}, what, ": expected targets of shape ",
+    require<shape_error>(targets == shape{row_size(parts)}, caller, ": expected targets of shape ",
                          shape{row_size(parts)}, " that hold ", parts_text(parts),
                          ", but the data set has ",
                          targets ? text("targets of shape ", *targets) : "class labels",
@@ -104,7 +105,7 @@ inline void require_target_shape(std::string_view what, const dataset_view& data
       : loss.applied_activation == output_kind::softmax && targets->size() == 1
           ? "; pass class labels with labeled_arrays"
           : "; end the model with as many outputs as a sample has targets";
-  throw shape_error(text(what, ": the model has outputs of shape ", output,
+  throw shape_error(text(caller, ": the model has outputs of shape ", output,
                          " for each sample, but the data set's targets have shape ", *targets,
                          advice));
 }
@@ -115,19 +116,19 @@ inline void require_target_shape(std::string_view what, const dataset_view& data
   return data.behind_frozen_layers() ? model_part::trained : model_part::whole;
 }
 
-/// Throws an error if the samples of a data set do not fit a model. `what` is the name of the
-/// caller in error messages.
-inline void require_fitting(std::string_view what, const dataset_view& data,
+/// Throws an error if the samples of a data set do not fit a model. Error messages begin with
+/// `caller`.
+inline void require_fitting(std::string_view caller, const dataset_view& data,
                             const model_core& net) {
   require<value_error>(
-      net.frontier() || !data.behind_frozen_layers(), what,
+      net.frontier() || !data.behind_frozen_layers(), caller,
       ": the data set holds outputs of frozen layers, but the model does not begin "
       "with frozen layers; pass the samples themselves");
   if (part_for(data) == model_part::whole && data.input_parts() != nullptr &&
       !net.plan().inputs.empty()) {
-    require_parts(what, "inputs", net.plan().inputs, *data.input_parts());
+    require_parts(caller, "inputs", net.plan().inputs, *data.input_parts());
   }
-  require_fitting(what, data, net.sample_shape_of(part_for(data)));
+  require_fitting(caller, data, net.sample_shape_of(part_for(data)));
 }
 
 /// Throws `value_error` if a model ends in a sigmoid or softmax and the loss also applies a sigmoid
@@ -152,13 +153,13 @@ inline void require_logits(const model_plan& plan, const any_loss& loss) {
 /// targets are labels for each row of outputs (`of_rows`), -1 is valid and means no label.
 inline void require_class_values(std::span<const float> targets, std::size_t row, std::size_t first,
                                  std::size_t end, std::size_t classes, bool of_rows) {
-  const float least = of_rows ? -1 : 0;
+  const float minimum = of_rows ? -1 : 0;
   for (std::size_t begin = 0; begin < targets.size(); begin += row) {
     for (const float value : targets.subspan(begin + first, end - first)) {
       require<data_error>(
-          value >= least && value < static_cast<float>(classes) && value == std::floor(value),
+          value >= minimum && value < static_cast<float>(classes) && value == std::floor(value),
           "the data contain class ", value, ", but the model has outputs for classes 0 to ",
-          classes - 1, least < 0 ? " (-1 means no label)" : "",
+          classes - 1, minimum < 0 ? " (-1 means no label)" : "",
           "; end the model with more units, or correct the labels, which count from 0; for "
           "real-valued targets, use target_arrays");
     }
@@ -172,18 +173,18 @@ void require_distributions(const Loss& loss, std::span<const float> targets, std
   constexpr double rounding = 1e-3;
   for (std::size_t first = 0; first < targets.size(); first += classes) {
     double sum = 0;
-    float least = 0;
+    float minimum = 0;
     for (const float t : targets.subspan(first, classes)) {
       sum += t;
-      least = std::min(least, t);
+      minimum = std::min(minimum, t);
     }
-    if (!(least >= 0 && std::abs(sum - 1) <= rounding)) {
+    if (!(minimum >= 0 && std::abs(sum - 1) <= rounding)) {
       throw data_error(text(
           loss.description,
           ": expected each target to be a probability distribution over the classes, with values "
           "of at least 0 that sum to 1, got a row (",
           targets[first], ", ...) ",
-          least < 0 ? text("that contains ", least) : text("with the sum ", sum),
+          minimum < 0 ? text("that contains ", minimum) : text("with the sum ", sum),
           "; pass class labels with labeled_arrays, or use another loss for real-valued targets, "
           "such as mean_squared_error"));
     }
@@ -205,11 +206,11 @@ void require_taken(const Loss& loss, std::span<const float> targets) {
 /// this shape.
 inline void require_targets(const any_loss& loss, const batch& b, const shape& output) {
   require_taken(loss, b.targets);
-  const shape each = sample_of(b.target_shape);
+  const shape target = sample_of(b.target_shape);
   const std::vector<row_part>& parts = loss.target_parts;
   for (const auto& compared : loss.compared_parts) {
     const row_part& part = compared.part;
-    for (std::size_t n = 0; n < b.size && part.classes == 0 && each.size() >= part.end(); ++n) {
+    for (std::size_t n = 0; n < b.size && part.classes == 0 && target.size() >= part.end(); ++n) {
       const std::span values = b.target_of(n).subspan(part.first, part.size());
       require_taken(compared, values);
       if (compared.applied_activation == output_kind::softmax && part.extents.rank() > 0) {
@@ -218,16 +219,16 @@ inline void require_targets(const any_loss& loss, const batch& b, const shape& o
     }
   }
   for (const row_part& part : parts) {
-    if (part.classes > 0 && each == shape{row_size(parts)}) {
-      require_class_values(b.targets, each.size(), part.first, part.end(), part.classes,
+    if (part.classes > 0 && target == shape{row_size(parts)}) {
+      require_class_values(b.targets, target.size(), part.first, part.end(), part.classes,
                            part.extents.rank() > 0);
     }
   }
-  if (!b.is_labeled() && loss.applied_activation == output_kind::softmax && each == output) {
+  if (!b.is_labeled() && loss.applied_activation == output_kind::softmax && target == output) {
     require_distributions(loss, b.targets, output.back());
   }
-  if (!b.is_labeled() && are_classes_of_rows(each, output, loss)) {
-    require_class_values(b.targets, each.size(), 0, each.size(), output.back(), true);
+  if (!b.is_labeled() && are_classes_of_rows(target, output, loss)) {
+    require_class_values(b.targets, target.size(), 0, target.size(), output.back(), true);
   }
 }
 
@@ -254,14 +255,14 @@ inline void require_targets(const any_loss& loss, const batch& b, const shape& o
 
 /// Throws `value_error` if a metric cannot be computed for these outputs and targets, or if two
 /// metrics have the same name.
-inline void require_metrics(const std::vector<metric>& metrics, const measured_outputs& of) {
-  for (auto at = metrics.begin(); at != metrics.end(); ++at) {
-    const metric& m = *at;
-    const auto named_alike = [&](const metric& before) { return before.name == m.name; };
-    require<value_error>(m.name != "loss" && std::none_of(metrics.begin(), at, named_alike),
+inline void require_metrics(const std::vector<metric>& metrics, const measured_outputs& outputs) {
+  for (auto position = metrics.begin(); position != metrics.end(); ++position) {
+    const metric& m = *position;
+    const auto named_alike = [&](const metric& other) { return other.name == m.name; };
+    require<value_error>(m.name != "loss" && std::none_of(metrics.begin(), position, named_alike),
                          "there are two scores with the name '", m.name,
                          "'; give each metric its own name, other than 'loss'");
-    const std::string reason = m.unsupported_reason ? m.unsupported_reason(of) : "";
+    const std::string reason = m.unsupported_reason ? m.unsupported_reason(outputs) : "";
     require<value_error>(reason.empty(), m.name, ": ", reason);
   }
 }

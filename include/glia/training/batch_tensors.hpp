@@ -18,10 +18,10 @@ namespace glia {
 /// numbers, such as NaN, that no sample causes.
 [[nodiscard]] inline batch padded(batch b, std::size_t rows) {
   const auto fill = [&](auto& values) {
-    const std::size_t each = values.size() / b.size;
-    values.resize(rows * each);
+    const std::size_t width = values.size() / b.size;
+    values.resize(rows * width);
     for (std::size_t i = b.size; i < rows; ++i) {
-      std::copy_n(values.begin(), each, values.begin() + static_cast<std::ptrdiff_t>(i * each));
+      std::copy_n(values.begin(), width, values.begin() + static_cast<std::ptrdiff_t>(i * width));
     }
   };
   fill(b.inputs);
@@ -50,21 +50,22 @@ namespace detail {
 /// Returns the number of samples of a batch that are not ignored.
 [[nodiscard]] inline std::size_t count_of(const counted_targets& counted, const batch& b) {
   std::size_t result = b.size;
-  for (std::size_t n = 0; n < b.size && !counted.all(); ++n) {
+  for (std::size_t n = 0; n < b.size && !counted.counts_all(); ++n) {
     result -= counted.counts(b.target_of(n)) ? 0 : 1;
   }
   return result;
 }
 
-/// Copies the first `to.size()` elements of a tensor to the host.
-inline void first_to_host(const glia::device& device, const tensor& x, std::span<float> to) {
-  if (to.size() == x.shape().size()) {
-    device.to_host(x, to);
+/// Copies the first `destination.size()` elements of a tensor to the host.
+inline void first_to_host(const glia::device& device, const tensor& x,
+                          std::span<float> destination) {
+  if (destination.size() == x.shape().size()) {
+    device.to_host(x, destination);
     return;
   }
   std::vector<float> values(x.shape().size());
   device.to_host(x, std::span(values));
-  std::copy_n(values.begin(), to.size(), to.begin());
+  std::copy_n(values.begin(), destination.size(), destination.begin());
 }
 
 /// The shape and element type of a batch's targets.

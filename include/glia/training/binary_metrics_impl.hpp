@@ -54,27 +54,27 @@ GLIA_INLINE double area_under_curve(std::span<const double> pairs) {
   std::sort(sorted.begin(), sorted.end(),
             [](const sample& a, const sample& b) { return a.score < b.score; });
   // These sums are multiples of 0.5, which double represents exactly.
-  double below = 0;
-  double ones = 0;
+  double negatives = 0;
+  double positives = 0;
   double wins = 0;
   for (std::size_t i = 0; i < sorted.size();) {
-    double equal_ones = 0;
-    double equal_zeros = 0;
+    double equal_positives = 0;
+    double equal_negatives = 0;
     const double score = sorted[i].score;
     for (; i < sorted.size() && sorted[i].score == score; ++i) {
-      (sorted[i].is_one ? equal_ones : equal_zeros) += 1;
+      (sorted[i].is_one ? equal_positives : equal_negatives) += 1;
     }
-    wins += equal_ones * (below + equal_zeros / 2);
-    below += equal_zeros;
-    ones += equal_ones;
+    wins += equal_positives * (negatives + equal_negatives / 2);
+    negatives += equal_negatives;
+    positives += equal_positives;
   }
-  return wins / (ones * below);
+  return wins / (positives * negatives);
 }
 
 }  // namespace detail
 
 GLIA_INLINE metric precision() {
-  enum { right, taken };
+  enum { right, predictions };
   return {
       .name = "precision",
       .state_size = 2,
@@ -82,27 +82,28 @@ GLIA_INLINE metric precision() {
           [](auto y, const sample_target& t, auto sums) {
             if (detail::taken_for_one(y, t)) {
               sums[right] += t.label == 1 ? 1 : 0;
-              sums[taken] += 1;
+              sums[predictions] += 1;
             }
           },
-      .result = [](auto sums, double) { return sums[taken] > 0 ? sums[right] / sums[taken] : 0; },
+      .result = [](auto sums,
+                   double) { return sums[predictions] > 0 ? sums[right] / sums[predictions] : 0; },
       .unsupported_reason = detail::refuse_unless_binary};
 }
 
 GLIA_INLINE metric recall() {
-  enum { right, there };
-  return {
-      .name = "recall",
-      .state_size = 2,
-      .update_state =
-          [](auto y, const sample_target& t, auto sums) {
-            if (t.label == 1) {
-              sums[right] += detail::taken_for_one(y, t) ? 1 : 0;
-              sums[there] += 1;
-            }
-          },
-      .result = [](auto sums, double) { return sums[there] > 0 ? sums[right] / sums[there] : 0; },
-      .unsupported_reason = detail::refuse_unless_binary};
+  enum { right, positives };
+  return {.name = "recall",
+          .state_size = 2,
+          .update_state =
+              [](auto y, const sample_target& t, auto sums) {
+                if (t.label == 1) {
+                  sums[right] += detail::taken_for_one(y, t) ? 1 : 0;
+                  sums[positives] += 1;
+                }
+              },
+          .result = [](auto sums,
+                       double) { return sums[positives] > 0 ? sums[right] / sums[positives] : 0; },
+          .unsupported_reason = detail::refuse_unless_binary};
 }
 
 GLIA_INLINE metric f1_score() {
@@ -111,10 +112,10 @@ GLIA_INLINE metric f1_score() {
           .state_size = 2,
           .update_state =
               [](auto y, const sample_target& t, auto sums) {
-                const bool taken = detail::taken_for_one(y, t);
-                const bool there = t.label == 1;
-                sums[right] += taken && there ? 1 : 0;
-                sums[either] += (taken ? 1 : 0) + (there ? 1 : 0);
+                const bool predicted = detail::taken_for_one(y, t);
+                const bool positive = t.label == 1;
+                sums[right] += predicted && positive ? 1 : 0;
+                sums[either] += (predicted ? 1 : 0) + (positive ? 1 : 0);
               },
           .result = [](auto sums,
                        double) { return sums[either] > 0 ? 2 * sums[right] / sums[either] : 0; },

@@ -77,22 +77,22 @@ inline constexpr std::size_t epoch_columns = 5;
                       " metrics; the file is damaged");
   std::vector<epoch_record> history;
   for (std::size_t row = 0; row < t.shape[0]; ++row) {
-    const double* at = values->data() + row * t.shape[1];
-    const auto scores_at = [&](const double* from) {
-      return glia::scores{*from, {from + 1, from + scores}, metrics};
+    const double* columns = values->data() + row * t.shape[1];
+    const auto scores_at = [&](const double* first) {
+      return glia::scores{*first, {first + 1, first + scores}, metrics};
     };
-    require<data_error>(at[0] >= 0 && at[0] < 0x1p53, file,
+    require<data_error>(columns[0] >= 0 && columns[0] < 0x1p53, file,
                         ": the number of samples of an epoch in the history is not valid; the file "
                         "is damaged");
     epoch_record e{.epoch = row + 1,
-                   .samples = static_cast<std::size_t>(at[0]),
-                   .seconds = at[1],
-                   .samples_per_second = at[2],
-                   .learning_rate = at[3],
-                   .training = scores_at(at + epoch_columns),
+                   .samples = static_cast<std::size_t>(columns[0]),
+                   .seconds = columns[1],
+                   .samples_per_second = columns[2],
+                   .learning_rate = columns[3],
+                   .training = scores_at(columns + epoch_columns),
                    .validation = {}};
-    if (at[4] != 0) {
-      e.validation = scores_at(at + epoch_columns + scores);
+    if (columns[4] != 0) {
+      e.validation = scores_at(columns + epoch_columns + scores);
     }
     history.push_back(std::move(e));
   }
@@ -100,17 +100,17 @@ inline constexpr std::size_t epoch_columns = 5;
 }
 
 [[nodiscard]] inline std::string joined_lines(const std::vector<std::string>& lines) {
-  std::string all;
+  std::string result;
   for (const std::string& line : lines) {
-    all += line + '\n';
+    result += line + '\n';
   }
-  return all;
+  return result;
 }
-[[nodiscard]] inline std::vector<std::string> lines_of(std::string_view all) {
+[[nodiscard]] inline std::vector<std::string> lines_of(std::string_view joined) {
   std::vector<std::string> lines;
-  while (!all.empty()) {
-    lines.emplace_back(all.substr(0, all.find('\n')));
-    all.remove_prefix(std::min(all.size(), lines.back().size() + 1));
+  while (!joined.empty()) {
+    lines.emplace_back(joined.substr(0, joined.find('\n')));
+    joined.remove_prefix(std::min(joined.size(), lines.back().size() + 1));
   }
   return lines;
 }

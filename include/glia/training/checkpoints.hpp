@@ -235,8 +235,8 @@ class checkpoints {
   [[nodiscard]] static std::vector<std::filesystem::path> newest_first(
       const std::filesystem::path& folder) {
     std::vector<std::pair<std::uint64_t, std::filesystem::path>> found;
-    std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
       if (const auto step = step_of(entry.path().filename().string())) {
         found.emplace_back(*step, entry.path());
       }
@@ -283,15 +283,15 @@ class checkpoints {
     lock_ = std::make_shared<detail::folder_lock>(folder_);
     detail::part_file::remove_abandoned(folder_);
     identity_ = detail::model_identity(t.plan, t.sample_shape);
-    const std::vector<std::filesystem::path> there = newest_first(folder_);
+    const std::vector<std::filesystem::path> files = newest_first(folder_);
     require<data_error>(
-        !there.empty() || options_.monitor.empty() || !std::filesystem::exists(folder_ / best_name),
+        !files.empty() || options_.monitor.empty() || !std::filesystem::exists(folder_ / best_name),
         folder_.string(), ": the folder contains the ", best_name,
         " of another training, which this training would replace; move it, or use another folder");
     if (t.resume) {
-      go_on(t, there);
+      go_on(t, files);
     } else {
-      require<data_error>(there.empty(), folder_.string(),
+      require<data_error>(files.empty(), folder_.string(),
                           ": the folder already contains the checkpoints of a training; resume it "
                           "with fit_options{.resume = true}, or use another folder");
     }
@@ -306,11 +306,11 @@ class checkpoints {
   [[nodiscard]] static std::string not_finite_in(const training_state& state) {
     const auto found =
         std::find_if_not(state.tensors.begin(), state.tensors.end(),
-                         [](const named_tensor& one) { return detail::all_finite(one); });
+                         [](const named_tensor& t) { return detail::all_finite(t); });
     return found == state.tensors.end() ? "" : found->name;
   }
 
-  void go_on(const training& t, const std::vector<std::filesystem::path>& there) const {
+  void go_on(const training& t, const std::vector<std::filesystem::path>& files) const {
     const auto restore = [&](const std::filesystem::path& path, const training_state& state) {
       try {
         t.restore(state);
@@ -321,7 +321,7 @@ class checkpoints {
     };
     std::string damage;
     std::optional<std::pair<std::filesystem::path, training_state>> not_finite;  // the newest
-    for (const std::filesystem::path& path : there) {
+    for (const std::filesystem::path& path : files) {
       safetensors_content content;
       try {
         content = detail::read_checked_content(path);
@@ -345,25 +345,25 @@ class checkpoints {
       restore(not_finite->first, not_finite->second);
       return;
     }
-    require<data_error>(there.empty(), folder_.string(), ": none of the ", there.size(),
+    require<data_error>(files.empty(), folder_.string(), ": none of the ", files.size(),
                         " checkpoints in the folder can be read (", damage,
                         "); use another folder");
   }
 
   void write(const training& t, bool best) {
     last_written_ = clock::now();
-    training_state now = t.state();
-    if (const std::string name = not_finite_in(now); !takes_any_ && !name.empty()) {
+    training_state current = t.state();
+    if (const std::string name = not_finite_in(current); !takes_any_ && !name.empty()) {
       if (!std::exchange(skips_, true)) {
-        t.add_note(text("no checkpoint was written at step ", now.step, ", because '", name,
+        t.add_note(text("no checkpoint was written at step ", current.step, ", because '", name,
                         "' is not finite"));
       }
       return;
     }
     skips_ = false;
-    const bool goes_back = now.step < last_step_;
-    last_step_ = now.step;
-    writer_->start([state = std::move(now), identity = identity_, folder = folder_,
+    const bool goes_back = current.step < last_step_;
+    last_step_ = current.step;
+    writer_->start([state = std::move(current), identity = identity_, folder = folder_,
                     keep = options_.keep_last, best, goes_back]() mutable {
       const std::uint64_t step = state.step;
       const std::filesystem::path path = folder / name_of(step);
@@ -373,15 +373,15 @@ class checkpoints {
       }
       // Checkpoints of later steps do not count: they are damaged, since the training was not
       // resumed from them, or the training has gone back to an earlier step.
-      std::vector<std::filesystem::path> there = newest_first(folder);
-      const auto counted = std::find_if(there.begin(), there.end(), [&](const auto& p) {
+      std::vector<std::filesystem::path> files = newest_first(folder);
+      const auto counted = std::find_if(files.begin(), files.end(), [&](const auto& p) {
         return step_of(p.filename().string()) <= step;
       });
       std::error_code ignored;
-      for (auto later = there.begin(); goes_back && later != counted; ++later) {
+      for (auto later = files.begin(); goes_back && later != counted; ++later) {
         std::filesystem::remove(*later, ignored);
       }
-      for (auto old = counted; old != there.end(); ++old) {
+      for (auto old = counted; old != files.end(); ++old) {
         if (static_cast<std::size_t>(old - counted) >= keep) {
           std::filesystem::remove(*old, ignored);
         }

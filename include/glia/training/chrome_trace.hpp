@@ -36,8 +36,8 @@ class chrome_trace {
   };
   /// The value of the memory counter at a time.
   struct sample {
-    std::int64_t at = 0;  ///< Time, on the clock of timeline::now, in nanoseconds.
-    double resident = 0;  ///< Resident memory, in bytes.
+    std::int64_t time = 0;  ///< Time, on the clock of timeline::now, in nanoseconds.
+    double resident = 0;    ///< Resident memory, in bytes.
   };
 
   /// Adds the kernels and other activities that were recorded in a step.
@@ -53,7 +53,7 @@ class chrome_trace {
     for (const detail::busy_time& e : times.helpers) {
       add_helper(e, times.kernels);
     }
-    for (const named_time& e : times.others) {
+    for (const named_time& e : times.operations) {
       events_.push_back({e.name, "other", row_of(std::this_thread::get_id()), e.begin, e.end});
     }
   }
@@ -101,7 +101,7 @@ class chrome_trace {
     }
     for (const sample& s : samples_) {
       out << ",\n"
-          << R"({"ph":"C","pid":1,"name":"memory","ts":)" << microseconds(s.at - start)
+          << R"({"ph":"C","pid":1,"name":"memory","ts":)" << microseconds(s.time - start)
           << R"(,"args":{"resident MB":)"
           << microseconds(static_cast<std::int64_t>(s.resident / 1e3)) << "}}";
     }
@@ -148,11 +148,11 @@ class chrome_trace {
   /// Adds the time in which a worker thread helped with a kernel. The work on batch tiles is
   /// already in the timeline.
   void add_helper(const detail::busy_time& e, const std::vector<kernel_time>& kernels) {
-    const auto of = std::find_if(kernels.begin(), kernels.end(), [&](const kernel_time& k) {
+    const auto parent = std::find_if(kernels.begin(), kernels.end(), [&](const kernel_time& k) {
       return k.begin <= e.begin && e.end <= k.end;
     });
-    if (of != kernels.end() && of->node != kernel_time::no_node) {
-      kernel_time part = *of;
+    if (parent != kernels.end() && parent->node != kernel_time::no_node) {
+      kernel_time part = *parent;
       part.thread = e.thread;
       part.begin = e.begin;
       part.end = e.end;

@@ -71,20 +71,20 @@ class confusion_matrix {
   /// The fraction of the samples predicted as class k that belong to class k. It is 0 if no sample
   /// is predicted as class k.
   [[nodiscard]] double precision(std::size_t k) const {
-    std::size_t taken = 0;
+    std::size_t predictions = 0;
     for (std::size_t truth = 0; truth < classes_; ++truth) {
-      taken += count(truth, k);
+      predictions += count(truth, k);
     }
-    return share(count(k, k), taken);
+    return share(count(k, k), predictions);
   }
   /// The fraction of the samples of class k that are predicted as class k. It is 0 if there are no
   /// samples of class k.
   [[nodiscard]] double recall(std::size_t k) const {
-    std::size_t there = 0;
+    std::size_t samples = 0;
     for (std::size_t prediction = 0; prediction < classes_; ++prediction) {
-      there += count(k, prediction);
+      samples += count(k, prediction);
     }
-    return share(count(k, k), there);
+    return share(count(k, k), samples);
   }
 
   /// A text table with a row for each true class and a column for each predicted class. It also
@@ -121,8 +121,8 @@ class confusion_matrix {
 
  private:
   static std::size_t checked(std::size_t classes) {
-    constexpr std::size_t most = 65536;
-    require<value_error>(classes <= most, "confusion_matrix: expected at most ", most,
+    constexpr std::size_t limit = 65536;
+    require<value_error>(classes <= limit, "confusion_matrix: expected at most ", limit,
                          " classes, got ", classes);
     return classes;
   }

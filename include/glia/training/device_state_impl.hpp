@@ -61,10 +61,10 @@ GLIA_INLINE void write_tensors(const device& destination, std::span<const named_
                          "'; it belongs to another model or optimizer");
     const named_tensor& saved = values[i];
     const auto is_float = std::holds_alternative<std::vector<float>>(saved.values);
-    const std::size_t given =
+    const std::size_t count =
         std::visit([](const auto& numbers) { return numbers.size(); }, saved.values);
     require<value_error>(saved.name == expected.name && saved.shape == *expected.shape &&
-                             is_float == floats && given == saved.shape.size(),
+                             is_float == floats && count == saved.shape.size(),
                          "trainer: expected the tensor '", expected.name, "' of shape ",
                          *expected.shape, " and type ", floats ? "float" : "double", ", got '",
                          saved.name, "' of shape ", saved.shape, " and type ",

@@ -39,8 +39,8 @@ scores evaluate(const model<Description>&, const xt::xexpression<Inputs>&,
 template <layer Description>
 [[nodiscard]] xt::xarray<float> predict(const model<Description>& net, const dataset_view& data,
                                         const predict_options& options = {}) {
-  const shape all = detail::outputs_for(net.core(), data);
-  xt::xarray<float> outputs(xt::xarray<float>::shape_type(all.begin(), all.end()));
+  const shape extents = detail::outputs_for(net.core(), data);
+  xt::xarray<float> outputs(xt::xarray<float>::shape_type(extents.begin(), extents.end()));
   detail::predict(net.core(), data, options.batch_size,
                   std::span<float>(outputs.data(), outputs.size()));
   return outputs;

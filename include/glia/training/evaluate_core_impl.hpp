@@ -27,25 +27,25 @@ GLIA_INLINE scores evaluate_here(const model_core& net, const dataset_view& data
   running_scores sums(net.device(), metrics, class_border(net.plan(), loss));
   sums.count(counted_by(loss, data.target_shape(), net.output_shape()));
   shared_scores of_all(options.ranks, net.device(), sums);
-  const model_part which = part_for(data);
-  const std::size_t batch_size = batch_size_for(options.batch_size, net.sample_shape_of(which));
+  const model_part part = part_for(data);
+  const std::size_t batch_size = batch_size_for(options.batch_size, net.sample_shape_of(part));
   const auto require_batch = [&](const batch& b) {
     require_targets(loss, b, net.output_shape());
     require_classes(loss, metrics, b, net.output_shape());
   };
-  std::vector<tensor> of_batch(sums.how().results());
+  std::vector<tensor> of_batch(sums.spec().results());
   std::size_t recorded_for = 0;
   if (net.device().compiles_whole_graphs()) {
     std::optional<evaluation_program> recorded;
     const auto evaluate_batch = [&](const batch& b) {
       require_batch(b);
-      net.require_integers(std::span<const float>(b.inputs), which);
+      net.require_integers(std::span<const float>(b.inputs), part);
       const std::size_t rows = std::min(batch_size, data.size());
       const std::optional<batch> filled =
           b.size < rows ? std::optional(padded(b, rows)) : std::nullopt;
       const auto record_for = [&](const batch& like) {
         if (recorded_for != like.size) {
-          recorded.emplace(net, which, like.size, target_spec(like), loss, sums.how());
+          recorded.emplace(net, part, like.size, target_spec(like), loss, sums.spec());
           recorded_for = like.size;
         }
       };
@@ -62,19 +62,20 @@ GLIA_INLINE scores evaluate_here(const model_core& net, const dataset_view& data
   } else {
     std::optional<score_program> recorded;
     for_each_output(
-        net, which, data, batch_size,
+        net, part, data, batch_size,
         [&](const batch& b, const tensor& y) {
           require_batch(b);
           const targets t = targets_of(net.device(), b, net.output_shape());
-          const tensor& wanted = t.labels ? t.labels : t.values;
+          const tensor& target = t.labels ? t.labels : t.values;
           if (recorded_for != b.size) {
-            recorded.emplace(net.device(), spec_of(y), spec_of(wanted), loss, sums.how());
+            recorded.emplace(net.device(), spec_of(y), spec_of(target), loss, sums.spec());
             recorded_for = b.size;
           }
-          const counted_targets& counted = sums.how().counted;
-          recorded->run(y, wanted,
-                        counted.all() ? tensor{} : present_rows(net.device(), counted, b, b.size),
-                        of_batch);
+          const counted_targets& counted = sums.spec().counted;
+          recorded->run(
+              y, target,
+              counted.counts_all() ? tensor{} : present_rows(net.device(), counted, b, b.size),
+              of_batch);
           of_all.add(of_batch, b);
           return true;
         },
@@ -96,8 +97,8 @@ GLIA_INLINE shape outputs_for(const model_core& net, const dataset_view& data) {
 
 GLIA_INLINE void predict(const model_core& net, const dataset_view& data, std::size_t batch_size,
                          std::span<float> outputs) {
-  const model_part which = part_for(data);
-  for_each_output(net, which, data, batch_size_for(batch_size, net.sample_shape_of(which)),
+  const model_part part = part_for(data);
+  for_each_output(net, part, data, batch_size_for(batch_size, net.sample_shape_of(part)),
                   [&](const batch& b, const tensor& y) {
                     const std::size_t count = b.size * net.output_shape().size();
                     first_to_host(net.device(), y, outputs.first(count));

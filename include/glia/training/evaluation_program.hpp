@@ -50,16 +50,16 @@ class evaluation_program {
 
  private:
   [[nodiscard]] static program record(const model_core& net, const recorder& rec, std::size_t rows,
-                                      const tensor_spec& wanted, const any_loss& loss,
+                                      const tensor_spec& target, const any_loss& loss,
                                       const scoring& scores, bool& mixes) {
     const auto y = rec.value(rec.recorded().outputs().front().value);
-    recorder to = rec;
-    to.recorded().outputs().clear();
-    tape at(rec);
-    const targets t = detail::targets_input(rec, wanted);
+    recorder copy = rec;
+    copy.recorded().outputs().clear();
+    glia::tape tape(rec);
+    const targets t = detail::targets_input(rec, target);
     const auto present = detail::present_input(rec, rows);
     rec.set_place("loss");
-    const auto losses = loss(at.constant(y), t).value();
+    const auto losses = loss(tape.constant(y), t).value();
     mixes = passes::mixes_samples(rec.recorded());  // before the metrics, which may mix samples
     rec.set_place("metrics");
     detail::output_sums(rec, {y, losses}, t, scores, present);

@@ -29,12 +29,12 @@ template <class T>
 [[nodiscard]] inline std::string sampled_checksum(const dataset_view& data) {
   const auto last = static_cast<std::uint32_t>(data.size() - 1);
   const std::array samples{std::uint32_t{0}, last / 3, last / 3 * 2, last};
-  batch some;
-  data.gather(samples, some);
+  batch b;
+  data.gather(samples, b);
   checksum sum;
-  sum.add(bytes_of_all(some.inputs));
-  sum.add(bytes_of_all(some.labels));
-  sum.add(bytes_of_all(some.targets));
+  sum.add(bytes_of_all(b.inputs));
+  sum.add(bytes_of_all(b.labels));
+  sum.add(bytes_of_all(b.targets));
   return text(sum.value());
 }
 
@@ -43,7 +43,7 @@ template <class T>
                                             std::size_t samples) {
   std::string clipping;
   for (const gradient_transform& transform : job.gradient_transforms) {
-    clipping += text(transform.what == gradient_transform::kind::clip_by_global_norm
+    clipping += text(transform.type == gradient_transform::kind::clip_by_global_norm
                          ? "clip_by_global_norm("
                          : "clip_by_value(",
                      transform.bound, "), ");

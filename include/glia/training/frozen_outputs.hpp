@@ -68,7 +68,7 @@ namespace detail {
 /// Computes the outputs of a model's frozen layers for all samples of a data set. Returns
 /// `std::nullopt` if Ctrl-C interrupts the computation.
 [[nodiscard]] std::optional<row_store> frozen_rows(const model_core& net, const dataset_view& data,
-                                                   const std::string& what,
+                                                   const std::string& name,
                                                    const frozen_output_options& options,
                                                    std::ostream* out);
 
@@ -77,14 +77,14 @@ namespace detail {
 /// Computes the outputs of a model's frozen layers for all samples of a data set. `fit`, `evaluate`
 /// and `predict` accept the result instead of the data set.
 ///
-/// `what` is the name of the data set in the progress bar on `out`; null: no progress bar. Returns
+/// `name` is the data set's name in the progress bar on `out`; null: no progress bar. Returns
 /// `std::nullopt` if Ctrl-C interrupts the computation. Throws `value_error` if the model does not
 /// begin with frozen layers.
 template <class Model, supervised_dataset D>
 [[nodiscard]] std::optional<frozen_outputs<D>> compute_frozen_outputs(
-    const Model& net, const D& data, const std::string& what,
+    const Model& net, const D& data, const std::string& name,
     const frozen_output_options& options = {}, std::ostream* out = &std::cout) {
-  std::optional<row_store> rows = detail::frozen_rows(net.core(), data, what, options, out);
+  std::optional<row_store> rows = detail::frozen_rows(net.core(), data, name, options, out);
   if (!rows) {
     return std::nullopt;
   }
@@ -92,7 +92,7 @@ template <class Model, supervised_dataset D>
 }
 template <class Model, supervised_dataset D>
 std::optional<frozen_outputs<D>> compute_frozen_outputs(const Model& net, const D&& data,
-                                                        const std::string& what,
+                                                        const std::string& name,
                                                         const frozen_output_options& options = {},
                                                         std::ostream* out = &std::cout) = delete;
 

@@ -52,9 +52,9 @@ GLIA_INLINE std::optional<row_store> run_frozen_layers(const model_core& net,
   bool goes_on = told(pass);
   if (goes_on) {
     std::vector<float> rows;
-    const auto keep = [&](const std::vector<float>& all) {
-      values.write(pass.samples_done, all);
-      pass.samples_done += all.size() / size;
+    const auto keep = [&](const std::vector<float>& outputs) {
+      values.write(pass.samples_done, outputs);
+      pass.samples_done += outputs.size() / size;
       return goes_on = told(pass);
     };
     const auto keep_batch = [&](const batch& b, const tensor& y) {
@@ -71,7 +71,7 @@ GLIA_INLINE std::optional<row_store> run_frozen_layers(const model_core& net,
 }
 
 GLIA_INLINE std::optional<row_store> frozen_rows(const model_core& net, const dataset_view& data,
-                                                 const std::string& what,
+                                                 const std::string& name,
                                                  const frozen_output_options& options,
                                                  std::ostream* out) {
   require<value_error>(net.frontier().has_value(),
@@ -91,7 +91,7 @@ GLIA_INLINE std::optional<row_store> frozen_rows(const model_core& net, const da
     return !(options.ranks == nullptr ? interrupted : options.ranks->any(interrupted));
   };
   return together(options.ranks,
-                  [&] { return run_frozen_layers(net, data, what, options, told, options.ranks); });
+                  [&] { return run_frozen_layers(net, data, name, options, told, options.ranks); });
 }
 
 }  // namespace glia::detail

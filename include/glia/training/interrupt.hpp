@@ -23,39 +23,41 @@ namespace glia {
 class interrupt_guard {
  public:
   interrupt_guard() {
-    state& all = shared();
-    const std::lock_guard lock(all.changing);
-    if (all.guards++ > 0) {
+    state& global = shared();
+    const std::lock_guard lock(global.changing);
+    if (global.guards++ > 0) {
       return;
     }
-    all.noted = 0;
-    for (watched& one : all.signals) {
-      one.acting = sigaction(one.number, nullptr, &one.before) == 0 && !ignored(one.before);
-      if (one.acting) {
+    global.noted = 0;
+    for (watched& signal : global.signals) {
+      signal.acting =
+          sigaction(signal.number, nullptr, &signal.previous) == 0 && !ignored(signal.previous);
+      if (signal.acting) {
         struct sigaction noting {};
         noting.sa_handler = note;
         sigemptyset(&noting.sa_mask);
         // SA_RESETHAND: the second signal has the default action. SA_RESTART: system calls such as
         // reading and writing are not interrupted.
         noting.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-        sigaction(one.number, &noting, nullptr);
+        sigaction(signal.number, &noting, nullptr);
       }
     }
   }
   interrupt_guard(const interrupt_guard&) = delete;
   interrupt_guard& operator=(const interrupt_guard&) = delete;
   ~interrupt_guard() {
-    state& all = shared();
-    const std::lock_guard lock(all.changing);
-    if (--all.guards > 0) {
+    state& global = shared();
+    const std::lock_guard lock(global.changing);
+    if (--global.guards > 0) {
       return;
     }
-    for (watched& one : all.signals) {
-      struct sigaction now {};
-      sigaction(one.number, nullptr, &now);
+    for (watched& signal : global.signals) {
+      struct sigaction current {};
+      sigaction(signal.number, nullptr, &current);
       // The flags do not help here: they do not change when SA_RESETHAND removes a handler.
-      if (one.acting && (now.sa_handler == note || (all.noted != 0 && now.sa_handler == SIG_DFL))) {
-        sigaction(one.number, &one.before, nullptr);
+      if (signal.acting &&
+          (current.sa_handler == note || (global.noted != 0 && current.sa_handler == SIG_DFL))) {
+        sigaction(signal.number, &signal.previous, nullptr);
       }
     }
   }
@@ -71,7 +73,7 @@ class interrupt_guard {
   struct watched {
     int number;
     bool acting = false;
-    struct sigaction before {};
+    struct sigaction previous {};
   };
   // A signal handler can only use global variables; this is the library's only one.
   struct state {

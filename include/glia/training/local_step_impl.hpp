@@ -36,7 +36,7 @@ namespace detail {
   return {device.samples_from_host(std::span<const float>(b.inputs), b.input_shape),
           targets_of(device, b, job.net.output_shape()), key_tensor(device, counters, b.first),
           optimizer_numbers(job, counters),
-          counted.all() ? tensor{} : present_rows(device, counted, b, samples)};
+          counted.counts_all() ? tensor{} : present_rows(device, counted, b, samples)};
 }
 
 [[nodiscard]] GLIA_INLINE step_program record_step(const training_job& job, const slot_lists& slots,
@@ -61,15 +61,15 @@ GLIA_INLINE void detail::local_step::run(const arguments& step) {
   const std::optional<batch> padded_inputs = detail::padded_for(
       net.device(), b,
       step.rows, [&](const batch& larger) -> const auto& { return program_for(step, larger); });
-  const batch& given = padded_inputs ? *padded_inputs : b;
-  const detail::step_program& program = program_for(step, given);
+  const batch& input = padded_inputs ? *padded_inputs : b;
+  const detail::step_program& program = program_for(step, input);
   std::optional<timeline::span> copying(std::in_place, step.times, "inputs to the device");
-  detail::step_inputs inputs = detail::inputs_for(step.job, step.state.counters(), given, b.size);
+  detail::step_inputs inputs = detail::inputs_for(step.job, step.state.counters(), input, b.size);
   if (net.device().compiles_whole_graphs() && !inputs.present) {
-    inputs.present = mask_for(net.device(), b.size, given.size);
+    inputs.present = mask_for(net.device(), b.size, input.size);
   }
   copying.reset();
-  sums_.resize(step.scores == nullptr ? 0 : step.scores->how().results());
+  sums_.resize(step.scores == nullptr ? 0 : step.scores->spec().results());
   program.run(std::move(inputs), net.parameters(), step.state.slots(), argument_buffer_, sums_,
               step.times);
 }
@@ -87,7 +87,7 @@ GLIA_INLINE const detail::step_program& detail::local_step::program_for(const ar
   const auto fits = [&](const recorded_program& recorded) {
     return recorded.shapes == shapes && recorded.part == step.part &&
            recorded.scores.has_value() == (step.scores != nullptr) &&
-           (step.scores == nullptr || *recorded.scores == step.scores->how());
+           (step.scores == nullptr || *recorded.scores == step.scores->spec());
   };
   if (step.job.net.identity() != model_) {
     programs_.clear();
@@ -100,7 +100,7 @@ GLIA_INLINE const detail::step_program& detail::local_step::program_for(const ar
   if (programs_.size() == max_programs) {
     programs_.erase(programs_.begin());
   }
-  const auto scores = step.scores == nullptr ? std::nullopt : std::optional(step.scores->how());
+  const auto scores = step.scores == nullptr ? std::nullopt : std::optional(step.scores->spec());
   programs_.push_back(
       {shapes, step.part, scores,
        std::make_unique<const detail::step_program>(detail::record_step(

@@ -17,8 +17,8 @@ namespace glia::detail {
   constexpr std::size_t side = 512;
   constexpr int rounds = 30;
   const cpu<float> device;
-  const std::vector<float> ones(side * side, 1.0F);
-  const auto square = device.from_host(std::span<const float>(ones), {side, side});
+  const std::vector<float> values(side * side, 1.0F);
+  const auto square = device.from_host(std::span<const float>(values), {side, side});
   double best = 1e9;
   for (int i = 0; i < rounds; ++i) {
     const auto start = std::chrono::steady_clock::now();

@@ -29,10 +29,10 @@ class target_values {
   [[nodiscard]] constexpr bool empty() const noexcept { return values_.empty(); }
 
   [[nodiscard]] const float& operator[](std::size_t i) const {
-    const std::span<const float> all = checked();
-    require<value_error>(i < all.size(), metric_, ": the metric reads value ", i,
-                         " of a target that has ", all.size(), " values");
-    return all[i];
+    const std::span<const float> values = checked();
+    require<value_error>(i < values.size(), metric_, ": the metric reads value ", i,
+                         " of a target that has ", values.size(), " values");
+    return values[i];
   }
   [[nodiscard]] const float* data() const { return checked().data(); }
   [[nodiscard]] const float* begin() const { return data(); }
@@ -129,11 +129,11 @@ struct metric {
 class metric_list {
  public:
   metric_list() = default;
-  metric_list(std::vector<metric> all) : chosen_(std::move(all)) {}
-  metric_list(std::initializer_list<metric> all) : chosen_(all) {}
+  metric_list(std::vector<metric> metrics) : chosen_(std::move(metrics)) {}
+  metric_list(std::initializer_list<metric> metrics) : chosen_(metrics) {}
 
-  [[nodiscard]] std::vector<metric> value_or(std::vector<metric> others) const {
-    return chosen_.value_or(std::move(others));
+  [[nodiscard]] std::vector<metric> value_or(std::vector<metric> defaults) const {
+    return chosen_.value_or(std::move(defaults));
   }
 
  private:

@@ -34,8 +34,8 @@ namespace glia {
   require<value_error>(k > 0, "top_k_accuracy: expected k of at least 1");
   return {.name = text("top_", k, "_accuracy"),
           .k = k,
-          .unsupported_reason = [k](const measured_outputs& of) {
-            const shape& output = of.output;
+          .unsupported_reason = [k](const measured_outputs& measured) {
+            const shape& output = measured.output;
             return output.rank() == 1 && k > output[0]
                        ? text("expected k from 1 to the model's ", output[0], " outputs, got ", k)
                        : std::string();

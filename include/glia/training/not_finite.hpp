@@ -26,8 +26,9 @@ template <std::floating_point T>
   return std::visit([](const auto& values) { return all_finite(values); }, t.values);
 }
 /// Whether all numbers are finite.
-[[nodiscard]] inline bool all_finite(const std::vector<named_tensor>& all) {
-  return std::all_of(all.begin(), all.end(), [](const named_tensor& t) { return all_finite(t); });
+[[nodiscard]] inline bool all_finite(const std::vector<named_tensor>& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [](const named_tensor& t) { return all_finite(t); });
 }
 /// Whether all numbers are finite.
 [[nodiscard]] inline bool all_finite(const glia::device& device, const tensor& t) {

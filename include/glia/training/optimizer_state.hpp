@@ -39,9 +39,9 @@ class optimizer_state {
         transforms_(std::move(transforms)),
         gradients_(net.parameters().size()) {
     for (const parameter& p : net.parameters()) {
-      std::vector<tensor>& own = slots_.emplace_back();
+      std::vector<tensor>& state = slots_.emplace_back();
       for (std::size_t i = 0; p.spec.trainable && i < rule_.state_count(); ++i) {
-        own.push_back(net.device().run(kernels::full{p.spec.shape, rule_.initial_state()}));
+        state.push_back(net.device().run(kernels::full{p.spec.shape, rule_.initial_state()}));
       }
     }
   }
@@ -50,27 +50,27 @@ class optimizer_state {
   /// It can be called several times before an update, for several batches, tapes or forward passes.
   ///
   /// Throws `value_error`, and adds nothing, if the slots belong to another model or tape.
-  void add(tape& on, std::span<const gradient_slot> slots) {
+  void add(glia::tape& tape, std::span<const gradient_slot> slots) {
     require<value_error>(slots.size() == gradients_.size(), "optimizer_state: expected ",
                          gradients_.size(), " slots, one for each parameter, got ", slots.size(),
                          "; pass the slots that model::forward filled");
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      const tensor none{};
-      const tensor& more = slots[i] ? on.gradient(slots[i]) : none;
+      const tensor no_gradient{};
+      const tensor& gradient = slots[i] ? tape.gradient(slots[i]) : no_gradient;
       const parameter& p = net_->parameters()[i];
-      require<value_error>(!more || more.shape() == p.spec.shape, "optimizer_state: parameter '",
-                           p.spec.name, "' has the shape ", p.spec.shape,
-                           ", but the gradient in its slot has the shape ", more.shape(),
-                           "; the slots belong to another model");
+      require<value_error>(!gradient || gradient.shape() == p.spec.shape,
+                           "optimizer_state: parameter '", p.spec.name, "' has the shape ",
+                           p.spec.shape, ", but the gradient in its slot has the shape ",
+                           gradient.shape(), "; the slots belong to another model");
     }
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      tensor more = slots[i] ? on.take_gradient(slots[i]) : tensor{};
-      if (more && gradients_[i]) {
-        more = net_->device().run(kernels::binary{binary_function::add}, std::move(gradients_[i]),
-                                  std::move(more));
+      tensor gradient = slots[i] ? tape.take_gradient(slots[i]) : tensor{};
+      if (gradient && gradients_[i]) {
+        gradient = net_->device().run(kernels::binary{binary_function::add},
+                                      std::move(gradients_[i]), std::move(gradient));
       }
-      if (more) {
-        gradients_[i] = std::move(more);
+      if (gradient) {
+        gradients_[i] = std::move(gradient);
       }
     }
   }
@@ -108,8 +108,8 @@ class optimizer_state {
     ++step_;
   }
   /// Adds the gradients of a tape and updates the parameters.
-  void update(tape& on, std::span<const gradient_slot> slots) {
-    add(on, slots);
+  void update(glia::tape& tape, std::span<const gradient_slot> slots) {
+    add(tape, slots);
     update();
   }
 

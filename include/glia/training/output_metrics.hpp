@@ -10,7 +10,7 @@ namespace glia {
 
 /// Computes a metric for one output of a model with several outputs. The output's name becomes the
 /// prefix of the metric's name: for_output("digit", accuracy()) is called "digit_accuracy".
-[[nodiscard]] metric for_output(const std::string& output, metric of);
+[[nodiscard]] metric for_output(const std::string& output, metric m);
 
 namespace detail {
 

@@ -16,10 +16,10 @@
 
 namespace glia {
 
-GLIA_INLINE metric for_output(const std::string& output, metric of) {
-  of.name = output + "_" + of.name;
-  of.output = output;
-  return of;
+GLIA_INLINE metric for_output(const std::string& output, metric m) {
+  m.name = output + "_" + m.name;
+  m.output = output;
+  return m;
 }
 
 namespace detail {
@@ -55,28 +55,28 @@ GLIA_INLINE double share_in_top_k(std::span<const float> scores, std::span<const
 GLIA_INLINE metric of_counted(const metric& m, const counted_targets& counted) {
   metric result = m;
   result.state_size = m.state_size + 1;
-  result.update_state = [=, add = m.update_state, own = m.state_size](
+  result.update_state = [=, add = m.update_state, size = m.state_size](
                             auto y, const sample_target& t, std::span<double> sums) {
     if (counted.counts(t.values)) {
-      add(y, t, sums.first(own));
-      sums[own] += 1;
+      add(y, t, sums.first(size));
+      sums[size] += 1;
     }
   };
-  result.result = [finish = m.result, own = m.state_size, per_sample = m.per_sample](
+  result.result = [finish = m.result, size = m.state_size, per_sample = m.per_sample](
                       std::span<const double> sums, double) {
-    std::vector<double> kept(sums.begin(), sums.end() - 1);
-    double count = sums[own];
+    std::vector<double> states(sums.begin(), sums.end() - 1);
+    double count = sums[size];
     if (per_sample) {
-      kept.clear();
-      for (std::size_t at = 0; at < sums.size(); at += own + 1) {
-        if (sums[at + own] > 0) {
-          kept.insert(kept.end(), sums.begin() + static_cast<std::ptrdiff_t>(at),
-                      sums.begin() + static_cast<std::ptrdiff_t>(at + own));
+      states.clear();
+      for (std::size_t offset = 0; offset < sums.size(); offset += size + 1) {
+        if (sums[offset + size] > 0) {
+          states.insert(states.end(), sums.begin() + static_cast<std::ptrdiff_t>(offset),
+                        sums.begin() + static_cast<std::ptrdiff_t>(offset + size));
         }
       }
-      count = static_cast<double>(kept.size()) / static_cast<double>(own);
+      count = static_cast<double>(states.size()) / static_cast<double>(size);
     }
-    return count == 0 ? 0 : finish ? finish(kept, count) : kept[0] / count;
+    return count == 0 ? 0 : finish ? finish(states, count) : states[0] / count;
   };
   return result;
 }
@@ -105,11 +105,12 @@ GLIA_INLINE metric of_rows(const metric& m, const std::vector<row_part>& outputs
   }
   result.update_state = [=, add = m.update_state, name = m.name](auto y, const sample_target& t,
                                                                  std::span<double> sums) {
-    const auto own = t.values.subspan(target.first, target.size());
+    const auto values = t.values.subspan(target.first, target.size());
     const bool label = target.classes > 0 && !of_rows;
     add(y.subspan(output.first, output.size()),
-        label ? sample_target{.label = static_cast<std::int32_t>(own[0]), .threshold = t.threshold}
-              : sample_target{.values = {own, name}, .threshold = t.threshold},
+        label
+            ? sample_target{.label = static_cast<std::int32_t>(values[0]), .threshold = t.threshold}
+            : sample_target{.values = {values, name}, .threshold = t.threshold},
         sums);
   };
   if (m.unsupported_reason) {

@@ -32,7 +32,7 @@ struct profile_entry {
 
 /// The memory of a training, in bytes.
 struct profile_memory {
-  std::size_t before = 0;    ///< Resident bytes before the training: program, libraries and data.
+  std::size_t baseline = 0;  ///< Resident bytes before the training: program, libraries and data.
   training_memory training;  ///< Memory that the training uses.
   std::size_t peak = 0;      ///< Peak of the resident bytes.
 };
@@ -72,8 +72,8 @@ struct profile {
   /// the speed in percent of the machine's peak; and the memory for one batch. Further rows are for
   /// other activities, such as waiting for data.
   [[nodiscard]] std::string layer_table() const;
-  /// A text table of the kernels that take the longest time, at most `most` of them.
-  [[nodiscard]] std::string kernel_table(std::size_t most = 12) const;
+  /// A text table of the kernels that take the longest time, at most `max_kernels` of them.
+  [[nodiscard]] std::string kernel_table(std::size_t max_kernels = 12) const;
   /// A text table of the memory of the training.
   [[nodiscard]] std::string memory_table() const;
   /// A sentence about the measured steps and the machine's peak.
@@ -82,7 +82,8 @@ struct profile {
   /// The cells of `layer_table`, with a header.
   [[nodiscard]] std::vector<std::vector<std::string>> layer_rows() const;
   /// The cells of `kernel_table`, with a header.
-  [[nodiscard]] std::vector<std::vector<std::string>> kernel_rows(std::size_t most = 12) const;
+  [[nodiscard]] std::vector<std::vector<std::string>> kernel_rows(
+      std::size_t max_kernels = 12) const;
   /// The cells of `memory_table`, with a header.
   [[nodiscard]] std::vector<std::vector<std::string>> memory_rows() const;
 
@@ -108,11 +109,11 @@ inline profile_entry& profile::entry(const graph& calls, const graph_node& node)
       return e;
     }
   }
-  profile_entry made;
-  made.layer = layer;
-  made.phase = place.phase;
-  made.kernel = node.kernel.name();
-  return entries.emplace_back(std::move(made));
+  profile_entry result;
+  result.layer = layer;
+  result.phase = place.phase;
+  result.kernel = node.kernel.name();
+  return entries.emplace_back(std::move(result));
 }
 
 inline void profile::add_kernel(const graph& calls, std::size_t number, double took) {
@@ -145,20 +146,20 @@ inline void profile::add(const timeline& times, double took) {
       return k.calls == e.calls && k.stretch == e.stretch && k.begin >= e.begin && k.end <= e.end;
     };
     std::map<std::size_t, double> busy;
-    double all = 0;
+    double total = 0;
     for (const std::vector<kernel_time>& lane : times.lanes) {
       for (const kernel_time& k : lane) {
         if (in_stretch(k)) {
           busy[k.node] += seconds_of(k);
-          all += seconds_of(k);
+          total += seconds_of(k);
         }
       }
     }
     for (const auto& [node, part] : busy) {
-      add_kernel(*e.calls, node, part / all * seconds_of(e));
+      add_kernel(*e.calls, node, part / total * seconds_of(e));
     }
   }
-  for (const named_time& other : times.others) {
+  for (const named_time& other : times.operations) {
     const auto known = std::find_if(others.begin(), others.end(),
                                     [&](const auto& o) { return o.first == other.name; });
     if (known == others.end()) {
@@ -174,10 +175,10 @@ inline std::vector<std::vector<std::string>> profile::layer_rows() const {
     double phases[3] = {0, 0, 0};
     double flops = 0;
     double bytes = 0;
-    [[nodiscard]] double all() const { return phases[0] + phases[1] + phases[2]; }
+    [[nodiscard]] double seconds() const { return phases[0] + phases[1] + phases[2]; }
   };
   std::vector<std::string> names;
-  std::map<std::string, sums> of;
+  std::map<std::string, sums> layer_sums;
   sums total;
   for (const layer_summary& l : layers) {
     names.push_back(l.name);
@@ -186,7 +187,7 @@ inline std::vector<std::vector<std::string>> profile::layer_rows() const {
     if (std::find(names.begin(), names.end(), e.layer) == names.end()) {
       names.push_back(e.layer);
     }
-    for (sums* s : {&of[e.layer], &total}) {
+    for (sums* s : {&layer_sums[e.layer], &total}) {
       s->phases[static_cast<std::size_t>(e.phase)] += e.seconds;
       s->flops += e.flops;
       s->bytes += e.bytes;
@@ -197,7 +198,7 @@ inline std::vector<std::vector<std::string>> profile::layer_rows() const {
                                               "activations", "gradients", "parameters"}};
   const auto add = [&](const std::string& name, const sums& s, const std::vector<std::string>& held,
                        double other = 0) {
-    const double took = s.all();
+    const double took = s.seconds();
     rows.push_back({name, milliseconds(s.phases[0]), milliseconds(s.phases[1]),
                     milliseconds(s.phases[2]), other > 0 ? milliseconds(other) : "",
                     share_of(took + other), rate(s.flops, took),
@@ -216,15 +217,16 @@ inline std::vector<std::vector<std::string>> profile::layer_rows() const {
                                     [&](const layer_summary& l) { return l.name == name; });
     std::vector<std::string> held(3);
     if (layer != layers.end()) {
-      const double kept = static_cast<double>(layer->activation_bytes) / sizeof(float) *
-                          static_cast<double>(number_bytes * batch_size);
-      const auto own = static_cast<double>(layer->parameters * number_bytes);
-      activations += kept;
-      parameters += own;
-      gradients += layer->frozen ? 0 : own;
-      held = {size(kept), layer->frozen ? "" : size(own), size(own)};
+      const double activation_bytes = static_cast<double>(layer->activation_bytes) / sizeof(float) *
+                                      static_cast<double>(number_bytes * batch_size);
+      const auto parameter_bytes = static_cast<double>(layer->parameters * number_bytes);
+      activations += activation_bytes;
+      parameters += parameter_bytes;
+      gradients += layer->frozen ? 0 : parameter_bytes;
+      held = {size(activation_bytes), layer->frozen ? "" : size(parameter_bytes),
+              size(parameter_bytes)};
     }
-    add(name, of[name], held);
+    add(name, layer_sums[name], held);
   }
   const auto add_other = [&](const std::string& name, double took) {
     rows.push_back({name, "", "", "", milliseconds(took), share_of(took), "", "", "", "", "", ""});
@@ -234,11 +236,11 @@ inline std::vector<std::vector<std::string>> profile::layer_rows() const {
   }
   add_other("not accounted for", seconds * (1 - accounted()));
   add("a step: " + milliseconds(seconds) + " ms", total,
-      {size(activations), size(gradients), size(parameters)}, seconds - total.all());
+      {size(activations), size(gradients), size(parameters)}, seconds - total.seconds());
   return rows;
 }
 
-inline std::vector<std::vector<std::string>> profile::kernel_rows(std::size_t most) const {
+inline std::vector<std::vector<std::string>> profile::kernel_rows(std::size_t max_kernels) const {
   static constexpr const char* phases[] = {"forward", "backward", "update"};
   std::vector<const profile_entry*> longest;
   for (const profile_entry& e : entries) {
@@ -246,7 +248,7 @@ inline std::vector<std::vector<std::string>> profile::kernel_rows(std::size_t mo
   }
   std::sort(longest.begin(), longest.end(),
             [](const auto* a, const auto* b) { return a->seconds > b->seconds; });
-  longest.resize(std::min(longest.size(), most));
+  longest.resize(std::min(longest.size(), max_kernels));
   std::vector<std::vector<std::string>> rows{
       {"kernel", "layer", "phase", "ms", "share %", "GFLOP/s", "GB/s"}};
   for (const profile_entry* e : longest) {
@@ -259,9 +261,9 @@ inline std::vector<std::vector<std::string>> profile::kernel_rows(std::size_t mo
 
 inline std::vector<std::vector<std::string>> profile::memory_rows() const {
   const auto size = [](std::size_t bytes) { return scaled(static_cast<double>(bytes), "B"); };
-  const std::size_t known = memory.before + memory.training.graph + memory.training.batch_tiles;
+  const std::size_t known = memory.baseline + memory.training.graph + memory.training.batch_tiles;
   return {{"memory", ""},
-          {"before the training: program, libraries, data, model", size(memory.before)},
+          {"before the training: program, libraries, data, model", size(memory.baseline)},
           {"  of which parameters", size(memory.training.parameters)},
           {"  of which optimizer state", size(memory.training.optimizer_state)},
           {"activations and gradients of a step", size(memory.training.graph)},
@@ -286,8 +288,8 @@ inline std::string profile::note() const {
 inline std::string profile::layer_table() const {
   return detail::text_table(layer_rows(), 1, true) + note() + '\n';
 }
-inline std::string profile::kernel_table(std::size_t most) const {
-  return detail::text_table(kernel_rows(most), 3);
+inline std::string profile::kernel_table(std::size_t max_kernels) const {
+  return detail::text_table(kernel_rows(max_kernels), 3);
 }
 inline std::string profile::memory_table() const {
   return detail::text_table(memory_rows(), 1, true);

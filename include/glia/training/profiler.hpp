@@ -48,33 +48,33 @@ class profiler {
   static constexpr bool runs_last = true;
 
   explicit profiler(std::filesystem::path folder = {}, profiler_options options = {})
-      : folder_(std::move(folder)), options_(options), all_(std::make_shared<recording>()) {}
+      : folder_(std::move(folder)), options_(options), recording_(std::make_shared<recording>()) {}
 
   /// The measurements of the last training.
-  [[nodiscard]] const profile& result() const { return all_->found; }
+  [[nodiscard]] const profile& result() const { return recording_->found; }
   /// The timeline of the last training, which can be written as a file for Perfetto.
-  [[nodiscard]] const chrome_trace& trace() const { return all_->trace; }
+  [[nodiscard]] const chrome_trace& trace() const { return recording_->trace; }
 
   void operator()(const training& t) const {
-    recording& all = *all_;
-    const std::int64_t now = timeline::now();
+    recording& record = *recording_;
+    const std::int64_t time = timeline::now();
     switch (t.event) {
       case event::train_begin:
         begin(t);
         break;
       case event::epoch_begin:
-        all.step_began = 0;  // the time between epochs belongs to no step
+        record.step_began = 0;  // the time between epochs belongs to no step
         watch_if_due(t);
         break;
       case event::train_batch_end:
-        if (all.watching && all.step_began != 0) {
-          all.found.first_step = all.found.steps == 0 ? t.step : all.found.first_step;
-          all.found.add(all.times, 1e-9 * static_cast<double>(now - all.step_began));
-          all.trace.add("step " + std::to_string(t.step), all.step_began, now);
-          all.trace.add(all.times);
-          all.trace.add({now, static_cast<double>(detail::resident_bytes())});
+        if (record.watching && record.step_began != 0) {
+          record.found.first_step = record.found.steps == 0 ? t.step : record.found.first_step;
+          record.found.add(record.times, 1e-9 * static_cast<double>(time - record.step_began));
+          record.trace.add("step " + std::to_string(t.step), record.step_began, time);
+          record.trace.add(record.times);
+          record.trace.add({time, static_cast<double>(detail::resident_bytes())});
         }
-        ++all.seen;
+        ++record.step_count;
         watch_if_due(t);
         break;
       case event::train_end:
@@ -91,13 +91,13 @@ class profiler {
     profile found;
     chrome_trace trace;
     timeline times;
-    std::size_t seen = 0;  // steps
+    std::size_t step_count = 0;
     bool watching = false;
     std::int64_t step_began = 0;
   };
 
   void begin(const training& t) const {
-    *all_ = {};
+    *recording_ = {};
     if (!folder_.empty()) {
       std::error_code failure;
       std::filesystem::create_directories(folder_, failure);
@@ -105,28 +105,28 @@ class profiler {
                           ": the folder for the profile cannot be created (", failure.message(),
                           ")");
     }
-    all_->found.layers = t.plan.layers;
-    all_->found.batch_size = t.batch_size;
-    all_->found.memory.before = detail::resident_bytes();
+    recording_->found.layers = t.plan.layers;
+    recording_->found.batch_size = t.batch_size;
+    recording_->found.memory.baseline = detail::resident_bytes();
   }
 
   void watch_if_due(const training& t) const {
-    recording& all = *all_;
-    all.watching = all.seen >= options_.skip && all.found.steps < options_.steps;
-    all.times.clear();
-    t.record_timeline(all.watching ? &all.times : nullptr);
-    all.step_began = timeline::now();
+    recording& record = *recording_;
+    record.watching = record.step_count >= options_.skip && record.found.steps < options_.steps;
+    record.times.clear();
+    t.record_timeline(record.watching ? &record.times : nullptr);
+    record.step_began = timeline::now();
   }
 
   void finish(const training& t) const {
-    profile& found = all_->found;
+    profile& found = recording_->found;
     found.memory.training = t.memory();
     found.memory.peak = peak_resident_bytes();
     if (options_.measure_peak) {
       found.peak_flops = detail::measure_peak_flops();
     }
     if (!folder_.empty()) {
-      all_->trace.write(folder_ / "trace.json");
+      recording_->trace.write(folder_ / "trace.json");
       detail::write_whole_file(folder_ / "profile.txt", [&](std::ostream& out) {
         out << found.layer_table() << '\n' << found.kernel_table() << '\n' << found.memory_table();
       });
@@ -138,7 +138,7 @@ class profiler {
 
   std::filesystem::path folder_;
   profiler_options options_;
-  std::shared_ptr<recording> all_;
+  std::shared_ptr<recording> recording_;
 };
 
 }  // namespace glia

@@ -28,10 +28,10 @@ class progress {
   /// Begins an epoch. `done` is the number of its samples that were trained on before an
   /// interruption.
   void start_epoch(std::size_t epoch, std::size_t samples, std::size_t done = 0) {
-    const std::string all = std::to_string(epochs_);
+    const std::string total = std::to_string(epochs_);
     const std::string number = std::to_string(epoch);
-    start_pass("epoch " + std::string(all.size() - std::min(all.size(), number.size()), ' ') +
-                   number + '/' + all,
+    start_pass("epoch " + std::string(total.size() - std::min(total.size(), number.size()), ' ') +
+                   number + '/' + total,
                samples, done);
   }
 
@@ -104,29 +104,29 @@ class progress {
   static constexpr std::chrono::milliseconds redraw_every{100};
 
   [[nodiscard]] bool due() {
-    const auto now = clock::now();
-    if (!terminal_ || now - drawn_ < redraw_every) {
+    const auto time = clock::now();
+    if (!terminal_ || time - drawn_ < redraw_every) {
       return false;
     }
-    drawn_ = now;
+    drawn_ = time;
     return true;
   }
 
   void draw(std::size_t done, const std::string& figures) {
     const double seconds = std::chrono::duration<double>(drawn_ - started_).count();
     const double rate = static_cast<double>(done - before_) / std::max(seconds, 1e-9);
-    const double left = static_cast<double>(samples_ - done) / std::max(rate, 1e-9);
-    const std::string before = label_ + " [";
-    const std::string after = "] " + std::to_string(done) + '/' + std::to_string(samples_) + "  " +
-                              scaled(rate) + ' ' + counted_ + "/s" + figures + "  ETA " +
-                              clock_text(left);
+    const double remaining = static_cast<double>(samples_ - done) / std::max(rate, 1e-9);
+    const std::string prefix = label_ + " [";
+    const std::string suffix = "] " + std::to_string(done) + '/' + std::to_string(samples_) + "  " +
+                               scaled(rate) + ' ' + counted_ + "/s" + figures + "  ETA " +
+                               clock_text(remaining);
     // The bar fills the rest of the line. A line that wraps could not be redrawn.
     const std::size_t columns = detail::terminal_columns(*out_) - 1;
-    const std::size_t room = columns - std::min(columns, before.size() + after.size());
+    const std::size_t room = columns - std::min(columns, prefix.size() + suffix.size());
     const std::size_t width = std::min<std::size_t>(room, 30);
     const std::size_t filled = done * width / std::max<std::size_t>(samples_, 1);
     const std::string bar = std::string(filled, '#') + std::string(width - filled, '.');
-    *out_ << "\r\033[K" << (before + bar + after).substr(0, columns) << std::flush;
+    *out_ << "\r\033[K" << (prefix + bar + suffix).substr(0, columns) << std::flush;
   }
 
   static std::string duration_text(double seconds) {
@@ -136,17 +136,17 @@ class progress {
 
   /// Formats the numbers of compiled and loaded graphs and their time, as in "1 program compiled, 1
   /// loaded in 0.93 s".
-  static std::string compilations_text(const compilations& made) {
+  static std::string compilations_text(const compilations& counts) {
     std::string result;
-    for (const auto& [count, how] :
-         {std::pair(made.compiled, " compiled"), std::pair(made.loaded, " loaded")}) {
+    for (const auto& [count, suffix] :
+         {std::pair(counts.compiled, " compiled"), std::pair(counts.loaded, " loaded")}) {
       if (count > 0) {
         const char* const programs = count == 1 ? " program" : " programs";
         result += (result.empty() ? "" : ", ") + std::to_string(count) +
-                  (result.empty() ? programs : "") + how;
+                  (result.empty() ? programs : "") + suffix;
       }
     }
-    return result + " in " + duration_text(made.seconds);
+    return result + " in " + duration_text(counts.seconds);
   }
 
   static std::string clock_text(double seconds) {

@@ -13,43 +13,43 @@
 
 namespace glia::detail {
 
-GLIA_INLINE targets targets_input(const recorder& to, const tensor_spec& spec) {
-  const auto input = to.samples("targets", spec);
+GLIA_INLINE targets targets_input(const recorder& rec, const tensor_spec& spec) {
+  const auto input = rec.samples("targets", spec);
   targets t;
   (spec.type == element::index ? t.labels : t.values) = input;
   return t;
 }
 
-GLIA_INLINE void output_sums(const recorder& to, const step_results& step, const targets& t,
+GLIA_INLINE void output_sums(const recorder& rec, const step_results& step, const targets& t,
                              const scoring& scores, const tensor& present) {
-  const auto sums = sums_of(to, step.losses, step.outputs, t, scores, present);
+  const auto sums = sums_of(rec, step.losses, step.outputs, t, scores, present);
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    to.output(text("sum.", i), sums[i]);
+    rec.output(text("sum.", i), sums[i]);
   }
   if (scores.needs_outputs()) {
-    to.output("outputs", step.outputs);
+    rec.output("outputs", step.outputs);
   }
 }
 
-GLIA_INLINE tensor present_input(const recorder& to, std::size_t rows) {
-  return to.samples("present", real_of({rows}));
+GLIA_INLINE tensor present_input(const recorder& rec, std::size_t rows) {
+  return rec.samples("present", real_of({rows}));
 }
 
-GLIA_INLINE step_inputs batch_inputs(const recorder& to, const step_shapes& shapes) {
-  step_inputs in{.x = to.samples("inputs", real_of(shapes.inputs)),
-                 .t = targets_input(to, shapes.targets),
-                 .key = to.input("key", {{step_key::words}, element::index}),
-                 .numbers = {}};
-  return in;
+GLIA_INLINE step_inputs batch_inputs(const recorder& rec, const step_shapes& shapes) {
+  step_inputs inputs{.x = rec.samples("inputs", real_of(shapes.inputs)),
+                     .t = targets_input(rec, shapes.targets),
+                     .key = rec.input("key", {{step_key::words}, element::index}),
+                     .numbers = {}};
+  return inputs;
 }
 
-GLIA_INLINE void set_next(const recorder& to, const parameter_list& before,
-                          const parameter_list& after, const slot_lists& kept_before,
-                          const slot_lists& kept) {
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    to.next(before[i].value, after[i].value);
-    for (std::size_t j = 0; j < kept[i].size(); ++j) {
-      to.next(kept_before[i][j], kept[i][j]);
+GLIA_INLINE void set_next(const recorder& rec, const parameter_list& old_parameters,
+                          const parameter_list& new_parameters, const slot_lists& old_slots,
+                          const slot_lists& new_slots) {
+  for (std::size_t i = 0; i < new_parameters.size(); ++i) {
+    rec.next(old_parameters[i].value, new_parameters[i].value);
+    for (std::size_t j = 0; j < new_slots[i].size(); ++j) {
+      rec.next(old_slots[i][j], new_slots[i][j]);
     }
   }
 }

@@ -48,10 +48,11 @@ struct reduce_lr_on_plateau {
     }
     if (t.event == event::epoch_end && due(t.history)) {
       const double rate = t.history.epochs.back().learning_rate;
-      const double wanted = std::max(rate * factor, min_lr);
-      if (wanted < rate) {
-        t.scale_learning_rate(wanted / rate);
-        t.add_note(text("learning rate ", rate, " lowered to ", wanted, " after epoch ", t.epoch));
+      const double new_rate = std::max(rate * factor, min_lr);
+      if (new_rate < rate) {
+        t.scale_learning_rate(new_rate / rate);
+        t.add_note(
+            text("learning rate ", rate, " lowered to ", new_rate, " after epoch ", t.epoch));
       }
     }
   }

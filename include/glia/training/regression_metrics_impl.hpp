@@ -73,9 +73,9 @@ GLIA_INLINE metric r2_score() {
                   const double value = t.value(i, y.size());
                   sums[errors] += (y[i] - value) * (y[i] - value);
                   // Welford, Technometrics 1962: no digits are lost if the mean is large.
-                  const double off = value - sums[mean];
-                  sums[mean] += off / ++sums[count];
-                  sums[spread] += off * (value - sums[mean]);
+                  const double delta = value - sums[mean];
+                  sums[mean] += delta / ++sums[count];
+                  sums[spread] += delta * (value - sums[mean]);
                 }
               },
           .result =

@@ -44,7 +44,7 @@ namespace detail {
 /// Returns the sum of the losses (N) over a batch, and the sum of the hits of each metric that
 /// counts classes. With a mask `present` (N), the sums are over the samples with mask 1.
 [[nodiscard]] std::vector<tensor> sums_of(const glia::device& device, const tensor& losses,
-                                          const tensor& y, const targets& t, const scoring& how,
+                                          const tensor& y, const targets& t, const scoring& spec,
                                           const tensor& present = {});
 
 }  // namespace detail
@@ -62,12 +62,12 @@ class running_scores {
   /// Discards everything added so far.
   void reset();
   /// Sets which samples of the following batches are ignored. By default, no sample is ignored.
-  void count(counted_targets which) { how_.counted = std::move(which); }
+  void count(counted_targets counted) { spec_.counted = std::move(counted); }
 
   /// Adds the losses (N) and outputs `y` of a batch. Throws an error if a metric does not fit the
   /// outputs. Use this function only if no metric needs outputs and no sample can be ignored.
   void add(const tensor& losses, const tensor& y, const targets& t) {
-    add_sums(y.shape()[0], detail::sums_of(device_, losses, y, t, how_));
+    add_sums(y.shape()[0], detail::sums_of(device_, losses, y, t, spec_));
   }
   /// Adds the losses (N) and outputs `y` of a batch, for all metrics. Ignored samples are skipped.
   void add(const tensor& losses, const tensor& y, const targets& t, const batch& b);
@@ -80,8 +80,8 @@ class running_scores {
   /// skipped.
   void add_outputs(std::span<const float> outputs, const batch& b);
 
-  [[nodiscard]] const scoring& how() const { return how_; }
-  [[nodiscard]] const std::vector<metric>& metrics() const { return how_.metrics; }
+  [[nodiscard]] const scoring& spec() const { return spec_; }
+  [[nodiscard]] const std::vector<metric>& metrics() const { return spec_.metrics; }
 
   /// The mean loss so far.
   [[nodiscard]] double loss() const { return mean(0); }
@@ -113,14 +113,14 @@ class running_scores {
   [[nodiscard]] double sum(std::size_t i) const;
 
   glia::device device_;
-  scoring how_;
+  scoring spec_;
   // `sums_` contains the sums of the loss and of the metrics that count classes. `pending_`
   // contains the same sums for each batch that is not yet added to `sums_`.
   mutable std::vector<double> sums_;
   mutable std::vector<tensor> pending_;
-  mutable std::vector<double> read_;      // the numbers of `pending_` on the host
-  std::vector<std::vector<double>> own_;  // state of metrics that need outputs; else empty
-  std::vector<float> outputs_;            // outputs of a batch
+  mutable std::vector<double> read_;         // the numbers of `pending_` on the host
+  std::vector<std::vector<double>> states_;  // state of metrics that need outputs; else empty
+  std::vector<float> outputs_;               // outputs of a batch
   std::size_t count_ = 0;
 };
 

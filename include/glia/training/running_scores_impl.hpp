@@ -20,7 +20,7 @@ namespace detail {
                                                const tensor& classes) {
   const std::size_t samples = classes.shape()[0];
   const shape rows{samples, sample_of(classes.shape()).size()};
-  const auto counting = device.run(kernels::reshape{rows}, which_count(device, classes));
+  const auto counting = device.run(kernels::reshape{rows}, class_mask(device, classes));
   const auto shares = device.run(
       kernels::binary{binary_function::divide},
       device.run(kernels::sum_to{{samples, 1}}, device.run(kernels::reshape{rows}, found)),
@@ -67,7 +67,7 @@ namespace detail {
 }
 
 GLIA_INLINE std::vector<tensor> sums_of(const glia::device& device, const tensor& losses,
-                                        const tensor& y, const targets& t, const scoring& how,
+                                        const tensor& y, const targets& t, const scoring& spec,
                                         const tensor& present) {
   const auto sum = [&](const tensor& of_each) {
     return device.run(kernels::sum_to{{}},
@@ -76,9 +76,9 @@ GLIA_INLINE std::vector<tensor> sums_of(const glia::device& device, const tensor
                           : of_each);
   };
   std::vector<tensor> sums{sum(losses)};
-  for (const metric& m : how.metrics) {
+  for (const metric& m : spec.metrics) {
     if (m.counts_classes()) {
-      sums.push_back(sum(hits(device, m, y, t, how.border)));
+      sums.push_back(sum(hits(device, m, y, t, spec.border)));
     }
   }
   return sums;
@@ -88,8 +88,8 @@ GLIA_INLINE std::vector<tensor> sums_of(const glia::device& device, const tensor
 
 GLIA_INLINE running_scores::running_scores(glia::device device, std::vector<metric> metrics,
                                            double border)
-    : device_(std::move(device)), how_{std::move(metrics), border} {
-  for (const metric& m : how_.metrics) {
+    : device_(std::move(device)), spec_{std::move(metrics), border} {
+  for (const metric& m : spec_.metrics) {
     require<value_error>(
         m.update_state || m.k > 0, m.name,
         ": expected the metric to have .update_state, a function that adds to its sums, or .k of "
@@ -110,11 +110,11 @@ GLIA_INLINE running_scores::running_scores(glia::device device, std::vector<metr
 GLIA_INLINE void running_scores::reset() {
   count_ = 0;
   pending_.clear();
-  own_.clear();
-  for (const metric& m : how_.metrics) {
-    own_.emplace_back(m.counts_classes() || m.per_sample ? 0 : m.state_size);
+  states_.clear();
+  for (const metric& m : spec_.metrics) {
+    states_.emplace_back(m.counts_classes() || m.per_sample ? 0 : m.state_size);
   }
-  sums_.assign(how_.sums(), 0);
+  sums_.assign(spec_.sums(), 0);
 }
 
 GLIA_INLINE void running_scores::add_sums(std::size_t count, std::span<const tensor> sums) {
@@ -125,17 +125,18 @@ GLIA_INLINE void running_scores::add_sums(std::size_t count, std::span<const ten
 
 GLIA_INLINE void running_scores::add(const tensor& losses, const tensor& y, const targets& t,
                                      const batch& b) {
-  const tensor present =
-      how_.counted.all() ? tensor{} : detail::present_rows(device_, how_.counted, b, b.size);
-  add_sums(detail::count_of(how_.counted, b),
-           detail::sums_of(device_, losses, y, t, how_, present));
-  if (how_.needs_outputs()) {
+  const tensor present = spec_.counted.counts_all()
+                             ? tensor{}
+                             : detail::present_rows(device_, spec_.counted, b, b.size);
+  add_sums(detail::count_of(spec_.counted, b),
+           detail::sums_of(device_, losses, y, t, spec_, present));
+  if (spec_.needs_outputs()) {
     add_outputs(y, b);
   }
 }
 
 GLIA_INLINE void running_scores::add_results(std::span<const tensor> results, const batch& b) {
-  add_sums(detail::count_of(how_.counted, b), results.first(sums_.size()));
+  add_sums(detail::count_of(spec_.counted, b), results.first(sums_.size()));
   if (results.size() > sums_.size()) {
     add_outputs(results.back(), b);
   }
@@ -144,8 +145,8 @@ GLIA_INLINE void running_scores::add_results(std::span<const tensor> results, co
 GLIA_INLINE void running_scores::add_outputs(const tensor& y, const batch& b) {
   outputs_.resize(y.shape().size());
   device_.to_host(y, std::span(outputs_));
-  const std::size_t each = b.size == 0 ? 0 : outputs_.size() / y.shape()[0];
-  add_outputs(std::span<const float>(outputs_).first(b.size * each), b);
+  const std::size_t width = b.size == 0 ? 0 : outputs_.size() / y.shape()[0];
+  add_outputs(std::span<const float>(outputs_).first(b.size * width), b);
 }
 
 GLIA_INLINE void running_scores::add_read(std::size_t count, std::span<const double> sums) {
@@ -156,25 +157,25 @@ GLIA_INLINE void running_scores::add_read(std::size_t count, std::span<const dou
   }
 }
 
-GLIA_INLINE void running_scores::add_outputs(std::span<const float> all, const batch& b) {
-  const std::size_t outputs = b.size == 0 ? 0 : all.size() / b.size;
+GLIA_INLINE void running_scores::add_outputs(std::span<const float> outputs, const batch& b) {
+  const std::size_t width = b.size == 0 ? 0 : outputs.size() / b.size;
   for (std::size_t n = 0; n < b.size; ++n) {
     const std::span<const float> values = b.target_of(n);
-    if (!how_.counted.counts(values)) {
+    if (!spec_.counted.counts(values)) {
       continue;
     }
-    const auto own = b.labels.empty() ? values : std::span<const float>();
-    for (std::size_t i = 0; i < own_.size(); ++i) {
-      const metric& m = how_.metrics[i];
+    const auto real_values = b.labels.empty() ? values : std::span<const float>();
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      const metric& m = spec_.metrics[i];
       if (!m.counts_classes()) {
         if (m.per_sample) {
-          own_[i].resize(own_[i].size() + m.state_size);
+          states_[i].resize(states_[i].size() + m.state_size);
         }
         const sample_target target{.label = b.labels.empty() ? -1 : b.labels[n],
-                                   .values = {own, m.name},
-                                   .threshold = how_.border};
-        m.update_state(all.subspan(n * outputs, outputs), target,
-                       std::span(own_[i]).last(m.state_size));
+                                   .values = {real_values, m.name},
+                                   .threshold = spec_.border};
+        m.update_state(outputs.subspan(n * width, width), target,
+                       std::span(states_[i]).last(m.state_size));
       }
     }
   }
@@ -184,14 +185,14 @@ GLIA_INLINE scores running_scores::means() const {
   scores result;
   result.loss = loss();
   std::size_t counted = 0;
-  for (std::size_t i = 0; i < own_.size(); ++i) {
-    const metric& m = how_.metrics[i];
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const metric& m = spec_.metrics[i];
     const auto samples = static_cast<double>(count_);
     result.metric_names.push_back(m.name);
     result.metric_values.push_back(m.counts_classes() ? mean(++counted)
                                    : count_ == 0      ? 0
-                                   : m.result         ? m.result(own_[i], samples)
-                                                      : own_[i][0] / samples);
+                                   : m.result         ? m.result(states_[i], samples)
+                                                      : states_[i][0] / samples);
   }
   return result;
 }
@@ -201,8 +202,8 @@ GLIA_INLINE std::vector<double> running_scores::sums_so_far() const {
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     result.push_back(sum(i));
   }
-  for (const std::vector<double>& own : own_) {
-    result.insert(result.end(), own.begin(), own.end());
+  for (const std::vector<double>& state : states_) {
+    result.insert(result.end(), state.begin(), state.end());
   }
   return result;
 }
@@ -210,13 +211,13 @@ GLIA_INLINE std::vector<double> running_scores::sums_so_far() const {
 GLIA_INLINE void running_scores::go_on_from(std::span<const double> numbers) {
   const double samples = numbers.empty() ? 0 : numbers[0];
   double expected = 1 + static_cast<double>(sums_.size());
-  for (const metric& m : how_.metrics) {
+  for (const metric& m : spec_.metrics) {
     if (!m.counts_classes()) {
       expected += static_cast<double>(m.state_size) * (m.per_sample ? samples : 1);
     }
   }
-  constexpr double most = 0x1p53;
-  require<value_error>(samples >= 0 && samples < most && samples == std::floor(samples),
+  constexpr double limit = 0x1p53;
+  require<value_error>(samples >= 0 && samples < limit && samples == std::floor(samples),
                        "running_scores: expected a number of samples as the first value, got ",
                        samples);
   require<value_error>(static_cast<double>(numbers.size()) == expected, "running_scores: expected ",
@@ -226,17 +227,17 @@ GLIA_INLINE void running_scores::go_on_from(std::span<const double> numbers) {
   count_ = static_cast<std::size_t>(samples);
   numbers = numbers.subspan(1);
   const auto next = [&](std::size_t count) {
-    const auto taken = numbers.first(count);
+    const auto result = numbers.first(count);
     numbers = numbers.subspan(count);
-    return taken;
+    return result;
   };
   const auto of_all = next(sums_.size());
   sums_.assign(of_all.begin(), of_all.end());
-  for (std::size_t i = 0; i < own_.size(); ++i) {
-    const metric& m = how_.metrics[i];
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const metric& m = spec_.metrics[i];
     if (!m.counts_classes()) {
-      const auto own = next(m.state_size * (m.per_sample ? count_ : 1));
-      own_[i].assign(own.begin(), own.end());
+      const auto state = next(m.state_size * (m.per_sample ? count_ : 1));
+      states_[i].assign(state.begin(), state.end());
     }
   }
 }

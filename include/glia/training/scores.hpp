@@ -24,15 +24,15 @@ struct scores {
     if (name == "loss") {
       return loss;
     }
-    const auto at = std::find(metric_names.begin(), metric_names.end(), name);
-    if (at == metric_names.end()) {
+    const auto found = std::find(metric_names.begin(), metric_names.end(), name);
+    if (found == metric_names.end()) {
       std::string known = "loss";
-      for (const std::string& one : metric_names) {
-        known += ", " + one;
+      for (const std::string& metric_name : metric_names) {
+        known += ", " + metric_name;
       }
       throw value_error(text("scores: there is no score '", name, "'; the scores are: ", known));
     }
-    return metric_values[static_cast<std::size_t>(at - metric_names.begin())];
+    return metric_values[static_cast<std::size_t>(found - metric_names.begin())];
   }
 };
 

@@ -24,26 +24,26 @@ class shared_scores {
       scores_->add_results(results, b);
       return;
     }
-    own_.sizes.push_back(b.size);
-    own_.counts.push_back(count_of(scores_->how().counted, b));
-    for (const tensor& sum : results.first(scores_->how().sums())) {
-      device_->to_host(sum, std::span(&own_.sums.emplace_back(), 1));
+    batches_.sizes.push_back(b.size);
+    batches_.counts.push_back(count_of(scores_->spec().counted, b));
+    for (const tensor& sum : results.first(scores_->spec().sums())) {
+      device_->to_host(sum, std::span(&batches_.sums.emplace_back(), 1));
     }
-    if (scores_->how().needs_outputs()) {
+    if (scores_->spec().needs_outputs()) {
       const tensor& y = results.back();
       std::vector<float> outputs(y.shape().size());
       device_->to_host(y, std::span(outputs));
       const auto end = static_cast<std::ptrdiff_t>(outputs.size() / y.shape()[0] * b.size);
-      own_.outputs.insert(own_.outputs.end(), outputs.begin(), outputs.begin() + end);
-      own_.classes.insert(own_.classes.end(), b.labels.begin(), b.labels.end());
-      own_.targets.insert(own_.targets.end(), b.targets.begin(), b.targets.end());
+      batches_.outputs.insert(batches_.outputs.end(), outputs.begin(), outputs.begin() + end);
+      batches_.classes.insert(batches_.classes.end(), b.labels.begin(), b.labels.end());
+      batches_.targets.insert(batches_.targets.end(), b.targets.begin(), b.targets.end());
     }
   }
 
   /// Exchanges the scores after all ranks have added all their batches.
   void finish() {
     if (ranks_ != nullptr) {
-      ranks_->add_scores(own_, *scores_);
+      ranks_->add_scores(batches_, *scores_);
     }
   }
 
@@ -51,7 +51,7 @@ class shared_scores {
   training_ranks* ranks_;
   const glia::device* device_;
   running_scores* scores_;
-  batch_scores own_;
+  batch_scores batches_;
 };
 
 }  // namespace glia::detail

@@ -40,9 +40,9 @@ struct step_inputs {
   tensor present = {};
   /// Weight of each sample's loss, if the batch is a piece of a larger batch. If empty, the loss is
   /// the mean over the batch.
-  tensor each = {};
+  tensor sample_weight = {};
 
-  [[nodiscard]] tensor& wanted() { return t.labels ? t.labels : t.values; }
+  [[nodiscard]] tensor& target_tensor() { return t.labels ? t.labels : t.values; }
 };
 
 /// The results of a training step other than the new state: the model's outputs and the losses (N)
@@ -55,7 +55,7 @@ struct step_results {
 /// Computes the gradient of the loss with respect to each parameter. A parameter without a gradient
 /// has an empty tensor. Layers can change parameters that are not trained, such as running
 /// statistics.
-[[nodiscard]] std::vector<tensor> take_gradients(tape& on, step_inputs in,
+[[nodiscard]] std::vector<tensor> take_gradients(glia::tape& tape, step_inputs inputs,
                                                  parameter_list& parameters,
                                                  const training_job& job, step_results& results);
 
@@ -67,8 +67,9 @@ void update_parameters(const glia::device& device, std::vector<tensor> gradients
 /// Takes one training step: forward pass, backward pass, update. Its result depends only on the
 /// batch, the random key, the optimizer's numbers, the parameters and the optimizer's state. The
 /// step replaces the parameters and the optimizer's state.
-[[nodiscard]] step_results take_step(tape& on, step_inputs in, parameter_list& parameters,
-                                     slot_lists& slots, const training_job& job);
+[[nodiscard]] step_results take_step(glia::tape& tape, step_inputs inputs,
+                                     parameter_list& parameters, slot_lists& slots,
+                                     const training_job& job);
 
 /// A graph that computes the loss and the metrics of given outputs, for batches of one shape. Its
 /// inputs are the outputs and the targets. Its results are the same sums as for `step_program`.
@@ -100,7 +101,7 @@ class step_program {
 
   /// Takes the step and computes the sums. Records the time of each kernel in `times` if it is not
   /// null. Calls `probe`, if it is not null, with the results of each kernel.
-  void run(step_inputs in, parameter_list& parameters, slot_lists& slots,
+  void run(step_inputs inputs, parameter_list& parameters, slot_lists& slots,
            std::vector<tensor*>& argument_buffer, std::span<tensor> sums, timeline* times = nullptr,
            const probe_function* probe = nullptr) const;
   /// Whether a sample affects the outputs for other samples. Known only on devices that

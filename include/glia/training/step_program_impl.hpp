@@ -21,16 +21,17 @@ namespace glia {
 
 namespace detail {
 
-/// Returns the mean of the losses (N) of the samples that are not ignored. If `each` is not empty,
-/// returns the sum of these losses times `each`.
-GLIA_INLINE variable mean_loss(tape& on, const variable& losses, const tensor& present,
-                               const tensor& each) {
-  const glia::device& device = on.device();
-  if (each) {
+/// Returns the mean of the losses (N) of the samples that are not ignored. If `sample_weight` is
+/// not empty, returns the sum of these losses times `sample_weight`.
+GLIA_INLINE variable mean_loss(glia::tape& tape, const variable& losses, const tensor& present,
+                               const tensor& sample_weight) {
+  const glia::device& device = tape.device();
+  if (sample_weight) {
     const auto shares =
-        !present ? each : device.run(kernels::binary{binary_function::multiply}, present, each);
-    return present ? ops::sum(losses * on.constant(shares))
-                   : ops::sum(losses) * on.constant(shares);
+        !present ? sample_weight
+                 : device.run(kernels::binary{binary_function::multiply}, present, sample_weight);
+    return present ? ops::sum(losses * tape.constant(shares))
+                   : ops::sum(losses) * tape.constant(shares);
   }
   if (!present) {
     return ops::mean(losses);
@@ -39,7 +40,7 @@ GLIA_INLINE variable mean_loss(tape& on, const variable& losses, const tensor& p
       device.run(kernels::binary{binary_function::maximum},
                  device.run(kernels::sum_to{{}}, present), device.run(kernels::full{{}, 1}));
   const auto share = device.run(kernels::binary{binary_function::divide}, present, count);
-  return ops::sum(losses * on.constant(share));
+  return ops::sum(losses * tape.constant(share));
 }
 
 /// Tells a recorder to which layer and phase the next kernels belong.
@@ -49,20 +50,21 @@ GLIA_INLINE void set_place(const glia::device& device, std::string_view name, st
   }
 }
 
-GLIA_INLINE std::vector<tensor> take_gradients(tape& on, step_inputs in, parameter_list& parameters,
-                                               const training_job& job, step_results& results) {
-  const glia::device& device = on.device();
+GLIA_INLINE std::vector<tensor> take_gradients(glia::tape& tape, step_inputs inputs,
+                                               parameter_list& parameters, const training_job& job,
+                                               step_results& results) {
+  const glia::device& device = tape.device();
   std::vector<gradient_slot> gradients_at;
-  scope s(on, parameters, gradients_at, in.key);
-  const variable y = job.net.run(s, on.constant(std::move(in.x)));
+  scope s(tape, parameters, gradients_at, inputs.key);
+  const variable y = job.net.run(s, tape.constant(std::move(inputs.x)));
   detail::set_place(device, "loss", step_phase::forward);
-  const variable losses = job.loss(y, in.t);
+  const variable losses = job.loss(y, inputs.t);
   detail::set_place(device, "loss", step_phase::backward);
-  on.backward(detail::mean_loss(on, losses, in.present, in.each));
+  tape.backward(detail::mean_loss(tape, losses, inputs.present, inputs.sample_weight));
   std::vector<tensor> gradients(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients_at[i]) {
-      gradients[i] = on.take_gradient(gradients_at[i]);
+      gradients[i] = tape.take_gradient(gradients_at[i]);
     }
   }
   detail::set_place(device, "metrics", step_phase::forward);
@@ -85,34 +87,35 @@ GLIA_INLINE void update_parameters(const glia::device& device, std::vector<tenso
   detail::set_place(device, "metrics", step_phase::forward);
 }
 
-GLIA_INLINE step_results take_step(tape& on, step_inputs in, parameter_list& parameters,
+GLIA_INLINE step_results take_step(glia::tape& tape, step_inputs inputs, parameter_list& parameters,
                                    slot_lists& slots, const training_job& job) {
-  const tensor numbers = in.numbers;
+  const tensor numbers = inputs.numbers;
   step_results results;
-  std::vector<tensor> gradients = take_gradients(on, std::move(in), parameters, job, results);
-  update_parameters(on.device(), std::move(gradients), parameters, slots, job, numbers);
+  std::vector<tensor> gradients = take_gradients(tape, std::move(inputs), parameters, job, results);
+  update_parameters(tape.device(), std::move(gradients), parameters, slots, job, numbers);
   return results;
 }
 
 /// Records a batch's targets as an input.
-[[nodiscard]] targets targets_input(const recorder& to, const tensor_spec& spec);
+[[nodiscard]] targets targets_input(const recorder& rec, const tensor_spec& spec);
 
 /// Records the sums over a batch as outputs, and the model's outputs if a metric needs them.
-void output_sums(const recorder& to, const step_results& step, const targets& t,
+void output_sums(const recorder& rec, const step_results& step, const targets& t,
                  const scoring& scores, const tensor& present = {});
 
 /// Adds an input for the mask of a batch of `rows` rows: 1 for samples that contribute to loss and
 /// metrics, 0 for ignored samples and padding.
-[[nodiscard]] tensor present_input(const recorder& to, std::size_t rows);
+[[nodiscard]] tensor present_input(const recorder& rec, std::size_t rows);
 
 GLIA_INLINE program record_scores(const glia::device& device, const tensor_spec& outputs,
-                                  const tensor_spec& wanted, const any_loss& loss,
+                                  const tensor_spec& target, const any_loss& loss,
                                   const scoring& scores) {
   const recorder rec(device.fused());
-  tape at(rec);
-  const variable y = at.constant(rec.samples("outputs", outputs));
-  const targets t = targets_input(rec, wanted);
-  const auto present = scores.counted.all() ? tensor{} : present_input(rec, outputs.shape[0]);
+  glia::tape tape(rec);
+  const variable y = tape.constant(rec.samples("outputs", outputs));
+  const targets t = targets_input(rec, target);
+  const auto present =
+      scores.counted.counts_all() ? tensor{} : present_input(rec, outputs.shape[0]);
   output_sums(rec, {y.value(), loss(y, t).value()}, t, scores, present);
   graph g = rec.recorded();
   prune(g);
@@ -120,24 +123,25 @@ GLIA_INLINE program record_scores(const glia::device& device, const tensor_spec&
 }
 
 /// Records the inputs of a step that depend on the batch.
-[[nodiscard]] step_inputs batch_inputs(const recorder& to, const step_shapes& shapes);
+[[nodiscard]] step_inputs batch_inputs(const recorder& rec, const step_shapes& shapes);
 
 /// Records the optimizer's state as inputs.
-GLIA_INLINE slot_lists slot_inputs(const recorder& to, const parameter_list& parameters,
+GLIA_INLINE slot_lists slot_inputs(const recorder& rec, const parameter_list& parameters,
                                    const slot_lists& slots) {
-  slot_lists kept(slots.size());
+  slot_lists result(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
     for (std::size_t j = 0; j < slots[i].size(); ++j) {
-      kept[i].push_back(
-          to.input(text(parameters[i].spec.name, ".slot", j), real_of(parameters[i].spec.shape)));
+      result[i].push_back(
+          rec.input(text(parameters[i].spec.name, ".slot", j), real_of(parameters[i].spec.shape)));
     }
   }
-  return kept;
+  return result;
 }
 
 /// Records the new values of parameters and optimizer state.
-void set_next(const recorder& to, const parameter_list& before, const parameter_list& after,
-              const slot_lists& kept_before, const slot_lists& kept);
+void set_next(const recorder& rec, const parameter_list& old_parameters,
+              const parameter_list& new_parameters, const slot_lists& old_slots,
+              const slot_lists& new_slots);
 
 /// Compiles a recorded step. With a frontier, the step begins after the model's frozen layers.
 GLIA_INLINE program finish_step(graph g, const glia::device& device, const step_shapes& shapes,
@@ -167,25 +171,25 @@ GLIA_INLINE program record_step(const glia::device& device, const step_shapes& s
                                 const std::optional<frozen_end>& frontier, step_kind kind,
                                 bool& mixes) {
   const recorder rec(device.fused());
-  tape at(rec);
-  step_inputs in = batch_inputs(rec, shapes);
-  in.numbers = rec.input("numbers", real_of({job.optimizer.numbers_per_step}));
+  glia::tape tape(rec);
+  step_inputs inputs = batch_inputs(rec, shapes);
+  inputs.numbers = rec.input("numbers", real_of({job.optimizer.numbers_per_step}));
   if (device.compiles_whole_graphs() || shapes.counted) {
-    in.present = present_input(rec, shapes.inputs[0]);
+    inputs.present = present_input(rec, shapes.inputs[0]);
   }
   parameter_list traced = as_inputs(rec, parameters);
-  slot_lists kept = slot_inputs(rec, parameters, slots);
-  const parameter_list before = traced;
-  const slot_lists kept_before = kept;
+  slot_lists traced_slots = slot_inputs(rec, parameters, slots);
+  const parameter_list old_parameters = traced;
+  const slot_lists old_slots = traced_slots;
 
-  const step_results results = take_step(at, in, traced, kept, job);
+  const step_results results = take_step(tape, inputs, traced, traced_slots, job);
   if (device.compiles_whole_graphs()) {
     mixes = passes::mixes_samples(rec.recorded());  // before the metrics, which may mix samples
   }
   if (scores) {
-    output_sums(rec, results, in.t, *scores, in.present);
+    output_sums(rec, results, inputs.t, *scores, inputs.present);
   }
-  set_next(rec, before, traced, kept_before, kept);
+  set_next(rec, old_parameters, traced, old_slots, traced_slots);
   return finish_step(rec.recorded(), device, shapes, frontier, kind);
 }
 
@@ -210,19 +214,19 @@ GLIA_INLINE detail::step_program::step_program(
     : program_(detail::record_step(device, shapes, parameters, slots, job, scores, frontier, kind,
                                    mixes_samples_)) {}
 
-GLIA_INLINE void detail::step_program::run(detail::step_inputs in, parameter_list& parameters,
+GLIA_INLINE void detail::step_program::run(detail::step_inputs inputs, parameter_list& parameters,
                                            slot_lists& slots, std::vector<tensor*>& argument_buffer,
                                            std::span<tensor> sums, timeline* times,
                                            const probe_function* probe) const {
-  argument_buffer.assign({&in.x, &in.wanted(), &in.key, &in.numbers});
-  if (in.present) {
-    argument_buffer.push_back(&in.present);
+  argument_buffer.assign({&inputs.x, &inputs.target_tensor(), &inputs.key, &inputs.numbers});
+  if (inputs.present) {
+    argument_buffer.push_back(&inputs.present);
   }
   for (parameter& p : parameters) {
     argument_buffer.push_back(&p.value);
   }
-  for (std::vector<tensor>& own : slots) {
-    for (tensor& slot : own) {
+  for (std::vector<tensor>& state : slots) {
+    for (tensor& slot : state) {
       argument_buffer.push_back(&slot);
     }
   }

@@ -110,8 +110,8 @@ class tensorboard {
   }
 
   void add_parameters(const training& t, detail::event_summary& summary) const {
-    const std::vector<named_tensor> all = t.parameters();
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::vector<named_tensor> parameters = t.parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (!t.plan.parameters[i].trainable) {
         continue;
       }
@@ -121,13 +121,13 @@ class tensorboard {
                 detail::histogram_of(values, options_.histogram_buckets);
             const double lost = static_cast<double>(values.size()) - h.count;
             if (h.count > 0) {
-              summary.add("parameters/" + all[i].name, h);
+              summary.add("parameters/" + parameters[i].name, h);
             }
             if (lost > 0) {
-              summary.add("not_finite/" + all[i].name, lost);
+              summary.add("not_finite/" + parameters[i].name, lost);
             }
           },
-          all[i].values);
+          parameters[i].values);
     }
   }
 

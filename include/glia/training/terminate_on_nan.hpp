@@ -39,13 +39,13 @@ class terminate_on_nan {
     }
     if (t.event == event::epoch_begin ||
         (t.event == event::train_batch_end && t.step % copy_every_ == 0)) {
-      training_state now = t.state();
-      if (!detail::all_finite(now.tensors)) {
+      training_state state = t.state();
+      if (!detail::all_finite(state.tensors)) {
         return stop_training("a parameter is not finite: " + (last_.tensors.empty()
                                                                   ? "at the beginning"
                                                                   : t.trace_not_finite(last_)));
       }
-      last_ = std::move(now);
+      last_ = std::move(state);
     }
     return keep_training();
   }

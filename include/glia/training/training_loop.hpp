@@ -87,12 +87,12 @@ class training_loop final : public training {
   [[nodiscard]] epoch_record record_so_far() const;
   /// Counts a batch after its training step.
   void count_batch(const batch& b, std::uint64_t index) const {
-    training_state& now = counters();
-    now.epoch = index + 1;
-    now.position += b.whole_size();
-    now.samples = epoch_samples;
-    now.batch_size = batch_size;
-    now.shuffled = options_.shuffle;
+    training_state& current = counters();
+    current.epoch = index + 1;
+    current.position += b.whole_size();
+    current.samples = epoch_samples;
+    current.batch_size = batch_size;
+    current.shuffled = options_.shuffle;
   }
   /// Saves the sums of an incomplete epoch, so that it can be resumed.
   void save_sums() const {
@@ -103,7 +103,7 @@ class training_loop final : public training {
   [[nodiscard]] std::vector<metric> measured_metrics() const;
 
   /// Calls the callbacks.
-  void tell(glia::event now, const glia::frozen_pass* pass = nullptr);
+  void tell(glia::event current, const glia::frozen_pass* pass = nullptr);
   /// Counts the graphs that the backend has compiled so far. Zero if it does not compile graphs.
   [[nodiscard]] compilations compiled() const { return job_.net.device().compilations(); }
   /// Puts the samples of the epoch with this index in their order.

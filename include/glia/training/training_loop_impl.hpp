@@ -122,12 +122,12 @@ GLIA_INLINE void training_loop::train(const dataset_view& train, const dataset_v
 
 GLIA_INLINE void training_loop::begin() {
   if (!options_.resume) {
-    training_state& now = counters();
-    now.position = 0;
-    now.sums.clear();
-    now.seconds = 0;
-    now.history.clear();
-    now.kept.clear();
+    training_state& current = counters();
+    current.position = 0;
+    current.sums.clear();
+    current.seconds = 0;
+    current.history.clear();
+    current.kept.clear();
   }
   sums_ = std::make_unique<running_scores>(job_.net.device(), measured_metrics(),
                                            detail::class_border(job_.net.plan(), job_.loss));
@@ -142,13 +142,13 @@ GLIA_INLINE void training_loop::begin() {
     detail::require_same_metrics(counters(), names);
   }
   counters().metrics = names;
-  const std::string now = detail::setup_text(job_, options_, epoch_samples);
-  if (options_.resume && !counters().setup.empty() && counters().setup != now) {
+  const std::string setup = detail::setup_text(job_, options_, epoch_samples);
+  if (options_.resume && !counters().setup.empty() && counters().setup != setup) {
     results_.notes.push_back("the training so far had " + counters().setup +
-                             "; it is resumed with " + now +
+                             "; it is resumed with " + setup +
                              ", so its result differs from that of an uninterrupted training");
   }
-  counters().setup = now;
+  counters().setup = setup;
   nothing_left_ = options_.resume && !counters().history.empty() && counters().position == 0 &&
                   counters().history.size() >= options_.epochs;
   if (nothing_left_ && !stopped()) {
@@ -255,10 +255,10 @@ GLIA_INLINE void training_loop::run_epochs(const dataset_view& train,
 GLIA_INLINE void training_loop::take_steps(batch_loader& loader,
                                            std::span<const std::uint32_t> order, model_part part,
                                            std::uint64_t index) {
-  training_state& now = counters();
+  training_state& current = counters();
   const auto start = clock::now();
-  const double before = now.seconds;
-  loader.start(order.subspan(now.position), index);
+  const double offset = current.seconds;
+  loader.start(order.subspan(current.position), index);
   const auto next = [&] {
     const timeline::span waiting(step_.times(), "data");
     return loader.next();
@@ -266,13 +266,13 @@ GLIA_INLINE void training_loop::take_steps(batch_loader& loader,
   for (const batch* b = nullptr; !stopped() && (b = next()) != nullptr;) {
     step_.run(job_, state_, part, *b, sums_.get(), std::min(batch_size, epoch_samples));
     count_batch(*b, index);
-    now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
+    current.seconds = offset + std::chrono::duration<double>(clock::now() - start).count();
     tell(glia::event::train_batch_end);
   }
   if (job_.net.device().compiles_whole_graphs()) {
     (void)sums_->loss();  // waits for steps that still run
   }
-  now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
+  current.seconds = offset + std::chrono::duration<double>(clock::now() - start).count();
 }
 
 GLIA_INLINE void training_loop::shuffle_for(std::uint64_t index,
@@ -286,7 +286,7 @@ GLIA_INLINE void training_loop::shuffle_for(std::uint64_t index,
 }
 
 GLIA_INLINE std::string training_loop::trace_not_finite(const training_state& earlier) const {
-  const training_state now = state_.read(job_.net);
+  const training_state original = state_.read(job_.net);
   const auto go_back_to = [&](const training_state& saved) {
     state_.restore(job_.net, saved);
     results_.epochs = counters().history;
@@ -301,21 +301,21 @@ GLIA_INLINE std::string training_loop::trace_not_finite(const training_state& ea
   shuffle_for(index, order);
   batch_loader loader(*train_, options_.batch_size, step_.runner().share());
   loader.start(std::span<const std::uint32_t>(order).subspan(earlier.position), index);
-  training_state before = earlier;
+  training_state previous = earlier;
   while (const batch* b = loader.next()) {
     step_.run(job_, state_, detail::part_for(*train_), *b, sums_.get(),
               std::min(batch_size, epoch_samples));
     count_batch(*b, index);
-    training_state after = state_.read(job_.net);
-    if (!std::isfinite(sums_->loss()) || !detail::all_finite(after.tensors)) {
-      const std::uint64_t first = after.step;
-      go_back_to(before);
-      return text("step ", first, " of epoch ", before.history.size() + 1, ", first in ",
+    training_state current = state_.read(job_.net);
+    if (!std::isfinite(sums_->loss()) || !detail::all_finite(current.tensors)) {
+      const std::uint64_t first = current.step;
+      go_back_to(previous);
+      return text("step ", first, " of epoch ", previous.history.size() + 1, ", first in ",
                   find_not_finite(*b));
     }
-    before = std::move(after);
+    previous = std::move(current);
   }
-  go_back_to(now);
+  go_back_to(original);
   return "a step that did not occur again";
 }
 
@@ -331,15 +331,15 @@ GLIA_INLINE std::string training_loop::find_not_finite(const batch& b) const {
 }
 
 GLIA_INLINE epoch_record training_loop::record_so_far() const {
-  const training_state& now = counters();
+  const training_state& current = counters();
   epoch_record record;
-  record.epoch = now.history.size() + 1;
-  record.samples = now.position;
+  record.epoch = current.history.size() + 1;
+  record.samples = current.position;
   record.training = sums_->means();
-  record.seconds = now.seconds;
-  record.samples_per_second = static_cast<double>(now.position) / now.seconds;
-  record.learning_rate =
-      now.learning_rate_scale * job_.optimizer.learning_rate(now.step == 0 ? 0 : now.step - 1);
+  record.seconds = current.seconds;
+  record.samples_per_second = static_cast<double>(current.position) / current.seconds;
+  record.learning_rate = current.learning_rate_scale *
+                         job_.optimizer.learning_rate(current.step == 0 ? 0 : current.step - 1);
   return record;
 }
 
@@ -358,28 +358,29 @@ GLIA_INLINE void training_loop::scale_learning_rate(double factor) const {
   counters().learning_rate_scale *= factor;
 }
 
-GLIA_INLINE void training_loop::tell(glia::event now, const glia::frozen_pass* pass) {
+GLIA_INLINE void training_loop::tell(glia::event current, const glia::frozen_pass* pass) {
   results_.compilations = compiled() - before_;
   const training_state& progress = counters();
-  event = now;
+  event = current;
   frozen_pass = pass;
   samples_done = progress.position;
-  epoch = progress.history.size() + (samples_done > 0 || now == glia::event::epoch_begin ? 1 : 0);
+  epoch =
+      progress.history.size() + (samples_done > 0 || current == glia::event::epoch_begin ? 1 : 0);
   step = progress.step;
   callback_result said;
-  for (const callback& one : callbacks_) {
-    const callback_result v = one(*this);
+  for (const callback& c : callbacks_) {
+    const callback_result v = c(*this);
     if (v.next != callback_result::action::proceed &&
         said.next == callback_result::action::proceed) {
       said = v;
     }
   }
-  if (ranks() != nullptr && now != glia::event::train_end) {
+  if (ranks() != nullptr && current != glia::event::train_end) {
     said = ranks()->agree(said);
   }
   // A resumed training without epochs left only has train_end, where callbacks can give the reason.
   if (said.next != callback_result::action::proceed && !stopped() &&
-      (now != glia::event::train_end || nothing_left_)) {
+      (current != glia::event::train_end || nothing_left_)) {
     results_.stop_reason = said.reason.empty() ? "stopped by a callback" : said.reason;
     results_.interrupted = said.next == callback_result::action::interrupt;
   }

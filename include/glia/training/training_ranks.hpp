@@ -69,20 +69,20 @@ class training_ranks {
   /// Throws `rank_error` on every rank if the tensors of a rank differ from those of rank 0.
   virtual void require_same_tensors(std::span<const named_tensor> tensors) = 0;
   /// Sends the training state of rank 0 to all ranks and returns it.
-  [[nodiscard]] virtual training_state state_of_first(const training_state& own) = 0;
+  [[nodiscard]] virtual training_state state_of_first(const training_state& state) = 0;
   /// Returns the same callback result on all ranks: the result of the lowest rank whose callbacks
   /// stop or interrupt the training. If no callback does, the training continues.
-  [[nodiscard]] virtual callback_result agree(const callback_result& own) = 0;
+  [[nodiscard]] virtual callback_result agree(const callback_result& result) = 0;
   /// Returns the text of the lowest rank whose text is not empty, followed by ", on " and the name
   /// of the rank. Empty if all texts are empty.
-  [[nodiscard]] virtual std::string first_text(const std::string& own) = 0;
+  [[nodiscard]] virtual std::string first_text(const std::string& local_text) = 0;
   /// Returns whether a value is true on any rank.
-  [[nodiscard]] virtual bool any(bool own) = 0;
+  [[nodiscard]] virtual bool any(bool value) = 0;
   /// Returns the concatenated numbers of all ranks.
-  [[nodiscard]] virtual std::vector<float> concatenate(const std::vector<float>& own) = 0;
+  [[nodiscard]] virtual std::vector<float> concatenate(const std::vector<float>& values) = 0;
   /// Adds the scores of all ranks to `scores`, in the order of the batches, which the ranks took in
   /// turn. The result is the same, bit for bit, for every number of ranks.
-  virtual void add_scores(const batch_scores& own, running_scores& scores) = 0;
+  virtual void add_scores(const batch_scores& local_scores, running_scores& scores) = 0;
   /// Returns after all ranks have called it.
   virtual void wait_for_all() = 0;
 };

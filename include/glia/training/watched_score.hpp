@@ -49,17 +49,17 @@ struct watched_name {
   if (watched == "loss") {
     return true;
   }
-  const auto at = std::find_if(metrics.begin(), metrics.end(),
-                               [&](const metric& m) { return m.name == watched; });
-  if (at == metrics.end()) {
-    std::string there = "loss, validation_loss";
+  const auto found = std::find_if(metrics.begin(), metrics.end(),
+                                  [&](const metric& m) { return m.name == watched; });
+  if (found == metrics.end()) {
+    std::string known = "loss, validation_loss";
     for (const metric& m : metrics) {
-      there += ", " + m.name + ", validation_" + m.name;
+      known += ", " + m.name + ", validation_" + m.name;
     }
-    throw value_error(text("there is no score '", name, "'; the scores are: ", there,
+    throw value_error(text("there is no score '", name, "'; the scores are: ", known,
                            "; request other metrics with fit_options::metrics"));
   }
-  return at->smaller_is_better;
+  return found->smaller_is_better;
 }
 
 namespace detail {
@@ -78,11 +78,11 @@ struct best_epoch {
                                         double min_delta = 0) {
   const double sign = smaller_is_better(h.metrics, score) ? 1 : -1;
   best_epoch best;
-  double least = std::numeric_limits<double>::infinity();
+  double minimum = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < h.epochs.size(); ++i) {
     const double value = score_of(h.epochs[i], score);
-    if (sign * value < least - min_delta) {
-      least = sign * value;
+    if (sign * value < minimum - min_delta) {
+      minimum = sign * value;
       best = {i + 1, value, 0};
     } else {
       ++best.epochs_since;

@@ -108,10 +108,10 @@ class clip_dataset {
     const std::size_t size = input_shape().size();
     require<shape_error>(values.size() == size, "clip_dataset: expected a span of ", size,
                          " values, got ", values.size());
-    std::size_t at = 0;
+    std::size_t offset = 0;
     for (const image& picture : frames(i, epoch)) {
-      normalization_.apply(picture.pixels, values.subspan(at, picture.pixels.size()));
-      at += picture.pixels.size();
+      normalization_.apply(picture.pixels, values.subspan(offset, picture.pixels.size()));
+      offset += picture.pixels.size();
     }
   }
 

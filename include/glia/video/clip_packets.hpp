@@ -23,10 +23,10 @@ struct clip_limits {
   /// Returns FFmpeg's limit on the pixels of a frame. It is larger than `max_pixels`, because
   /// FFmpeg also counts scratch memory.
   [[nodiscard]] std::int64_t ffmpeg_pixels() const {
-    constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
-    constexpr std::size_t beside = 1 << 20;
-    return static_cast<std::int64_t>(max_pixels < (most - beside) / 4 ? 4 * max_pixels + beside
-                                                                      : most);
+    constexpr std::size_t maximum = std::numeric_limits<std::int32_t>::max();
+    constexpr std::size_t scratch = 1 << 20;
+    return static_cast<std::int64_t>(max_pixels < (maximum - scratch) / 4 ? 4 * max_pixels + scratch
+                                                                          : maximum);
   }
 };
 
@@ -78,8 +78,8 @@ class clip_packets {
 
   /// Reads the next packet. Returns false at the end. Throws `data_error` for a damaged packet.
   [[nodiscard]] bool next(AVPacket& packet) {
-    constexpr int most_failures = 100;
-    for (int failures = 0; failures < most_failures;) {
+    constexpr int max_failures = 100;
+    for (int failures = 0; failures < max_failures;) {
       av_packet_unref(&packet);
       const int code = av_read_frame(container_.get(), &packet);
       if (code == ffmpeg_end) {
@@ -104,11 +104,11 @@ class clip_packets {
 
   /// Throws `data_error`, with FFmpeg's reason, if `code`, which a function of FFmpeg returned, is
   /// an error.
-  static void judge(int code, std::string_view what) {
+  static void judge(int code, std::string_view message) {
     if (code == ffmpeg_no_memory) {
       throw std::bad_alloc();
     }
-    require<data_error>(code >= 0, what, " (", ffmpeg_reason(code), ")");
+    require<data_error>(code >= 0, message, " (", ffmpeg_reason(code), ")");
   }
 
  private:
@@ -116,15 +116,15 @@ class clip_packets {
   /// information.
   void find_stream_info() {
     std::vector<ffmpeg_options> options(container_->nb_streams);
-    std::vector<AVDictionary*> each;
-    for (ffmpeg_options& some : options) {
-      some.set("max_pixels", limits_.ffmpeg_pixels());
-      some.set("threads", 1);
-      each.push_back(*some.get());
+    std::vector<AVDictionary*> dictionaries;
+    for (ffmpeg_options& stream_options : options) {
+      stream_options.set("max_pixels", limits_.ffmpeg_pixels());
+      stream_options.set("threads", 1);
+      dictionaries.push_back(*stream_options.get());
     }
-    const int code = avformat_find_stream_info(container_.get(), each.data());
-    for (std::size_t i = 0; i < each.size(); ++i) {
-      *options[i].get() = each[i];
+    const int code = avformat_find_stream_info(container_.get(), dictionaries.data());
+    for (std::size_t i = 0; i < dictionaries.size(); ++i) {
+      *options[i].get() = dictionaries[i];
     }
     judge(code, damaged);
   }

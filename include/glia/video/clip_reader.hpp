@@ -59,7 +59,7 @@ class clip_reader {
   [[nodiscard]] std::vector<image> read(std::size_t count) {
     if (options_.seek && one_frame_a_packet_) {
       if (const auto order = order_of_frames(packets_)) {
-        if (auto pictures = pass_over(*order, frame_numbers(count, packets_.size()))) {
+        if (auto pictures = decode_parts(*order, frame_numbers(count, packets_.size()))) {
           return std::move(*pictures);
         }
       }
@@ -141,10 +141,10 @@ class clip_reader {
                                           AV_CODEC_ID_HEVC,       AV_CODEC_ID_FFV1};
     // MPEG-4 has packets without a frame: a header of up to 54 bits. The header of a frame has at
     // least 12 bits more (ISO/IEC 14496-2, 6.2.5).
-    constexpr std::size_t least = 9;
+    constexpr std::size_t min_bytes = 9;
     if (codec == AV_CODEC_ID_MPEG4 &&
         std::any_of(packets_.begin(), packets_.end(),
-                    [](const packet_info& p) { return p.bytes < least; })) {
+                    [](const packet_info& p) { return p.bytes < min_bytes; })) {
       return false;
     }
     const AVCodecDescriptor* described = avcodec_descriptor_get(codec);
@@ -152,12 +152,12 @@ class clip_reader {
            (described != nullptr && (described->props & AV_CODEC_PROP_INTRA_ONLY) != 0);
   }
 
-  /// Appends a frame to `pictures` if `number` is the next number in `wanted`. If `wanted` repeats
-  /// the number, appends the frame as often.
-  void take(const AVFrame& frame, std::size_t number, std::span<const std::size_t> wanted,
+  /// Appends a frame to `pictures` if `number` is the next number in `numbers`. If `numbers`
+  /// repeats the number, appends the frame as often.
+  void take(const AVFrame& frame, std::size_t number, std::span<const std::size_t> numbers,
             std::vector<image>& pictures) {
     const auto is_next = [&] {
-      return pictures.size() < wanted.size() && wanted[pictures.size()] == number;
+      return pictures.size() < numbers.size() && numbers[pictures.size()] == number;
     };
     if (!is_next()) {
       return;
@@ -175,12 +175,12 @@ class clip_reader {
     }
   }
 
-  [[nodiscard]] decoded decode_all(const std::vector<std::size_t>& wanted) {
+  [[nodiscard]] decoded decode_all(const std::vector<std::size_t>& numbers) {
     decoded result;
     clip_packets source(path_, limits());
     frame_decoder decoder(source.codec(), limits(), static_cast<int>(options_.threads));
     const auto count = [&](const AVFrame& frame) {
-      take(frame, result.frames++, wanted, result.pictures);
+      take(frame, result.frames++, numbers, result.pictures);
       return true;
     };
     const ffmpeg_packet packet = new_packet();
@@ -193,58 +193,58 @@ class clip_reader {
     return result;
   }
 
-  /// Decodes only the parts of the clip with wanted frames. Each part begins at one of
-  /// `order.entries`. Returns `std::nullopt` if decoding fails, or if the decoder's frames do not
-  /// follow in the order of `order`.
-  [[nodiscard]] std::optional<std::vector<image>> pass_over(
-      const frame_order& order, const std::vector<std::size_t>& wanted) {
+  /// Decodes only the parts of the clip that contain the frames in `numbers`. Each part begins at
+  /// one of `order.entries`. Returns `std::nullopt` if decoding fails, or if the decoder's frames
+  /// do not follow in the order of `order`.
+  [[nodiscard]] std::optional<std::vector<image>> decode_parts(
+      const frame_order& order, const std::vector<std::size_t>& numbers) {
     std::vector<image> pictures;
     try {
       clip_packets source(path_, limits());
       frame_decoder decoder(source.codec(), limits(), static_cast<int>(options_.threads));
       const ffmpeg_packet packet = new_packet();
-      std::size_t at = 0;
+      std::size_t position = 0;
       const auto next = [&] {
         do {
           if (!source.next(*packet)) {
             return false;
           }
         } while (packet->size == 0);
-        packet->pts = static_cast<std::int64_t>(at++);  // identifies the frame
+        packet->pts = static_cast<std::int64_t>(position++);  // identifies the frame
         packet->dts = ffmpeg_no_time;
         return true;
       };
-      for (const decoding_run& run : plan_decoding(order.entries, packets_.size(), wanted)) {
+      for (const decoding_run& run : plan_decoding(order.entries, packets_.size(), numbers)) {
         std::size_t number = run.first;
-        bool as_told = true;
+        bool in_order = true;
         const auto check = [&](const AVFrame& frame) {
-          as_told = number < run.last &&
-                    frame.pts == static_cast<std::int64_t>(order.packet_of[number]) &&
-                    (number > run.first || is_keyframe(frame));
-          if (as_told) {
-            take(frame, number++, wanted, pictures);
+          in_order = number < run.last &&
+                     frame.pts == static_cast<std::int64_t>(order.packet_of[number]) &&
+                     (number > run.first || is_keyframe(frame));
+          if (in_order) {
+            take(frame, number++, numbers, pictures);
           }
-          return as_told && number <= run.wanted.back();
+          return in_order && number <= run.numbers.back();
         };
-        while (at <= run.first) {
+        while (position <= run.first) {
           if (!next()) {
             return std::nullopt;
           }
-          if (at == 1 && run.first > 0) {
+          if (position == 1 && run.first > 0) {
             // The headers that decoding needs may be only in front of the first frame, so it is
             // decoded first.
             decoder.decode(packet.get(), [](const AVFrame&) { return true; });
           }
         }
         decoder.restart();
-        bool more = decoder.decode(packet.get(), check);
-        while (more && at < run.last) {
-          more = next() && decoder.decode(packet.get(), check);
+        bool unfinished = decoder.decode(packet.get(), check);
+        while (unfinished && position < run.last) {
+          unfinished = next() && decoder.decode(packet.get(), check);
         }
-        if (more) {
-          more = decoder.decode(nullptr, check);
+        if (unfinished) {
+          unfinished = decoder.decode(nullptr, check);
         }
-        if (more || !as_told) {
+        if (unfinished || !in_order) {
           return std::nullopt;
         }
       }

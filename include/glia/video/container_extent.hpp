@@ -19,26 +19,26 @@ namespace glia::detail {
 class file_places {
  public:
   explicit file_places(const std::filesystem::path& path)
-      : in_(path, std::ios::binary | std::ios::ate),
-        size_(static_cast<std::uint64_t>(std::max<std::streamoff>(0, in_.tellg()))) {}
+      : stream_(path, std::ios::binary | std::ios::ate),
+        size_(static_cast<std::uint64_t>(std::max<std::streamoff>(0, stream_.tellg()))) {}
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
   /// Returns `N` bytes from a position, or `std::nullopt` if the file has fewer.
   template <std::size_t N>
-  [[nodiscard]] std::optional<std::array<std::uint8_t, N>> bytes(std::uint64_t at) {
+  [[nodiscard]] std::optional<std::array<std::uint8_t, N>> bytes(std::uint64_t position) {
     std::array<std::uint8_t, N> result{};
-    if (at > size_ || size_ - at < N) {
+    if (position > size_ || size_ - position < N) {
       return std::nullopt;
     }
-    in_.clear();
-    in_.seekg(static_cast<std::streamoff>(at));
-    in_.read(reinterpret_cast<char*>(result.data()), N);
-    return in_.gcount() == N ? std::optional(result) : std::nullopt;
+    stream_.clear();
+    stream_.seekg(static_cast<std::streamoff>(position));
+    stream_.read(reinterpret_cast<char*>(result.data()), N);
+    return stream_.gcount() == N ? std::optional(result) : std::nullopt;
   }
 
  private:
-  std::ifstream in_;
+  std::ifstream stream_;
   std::uint64_t size_;
 };
 
@@ -79,9 +79,9 @@ class file_places {
 /// Returns the size in bytes that an MP4 or MOV file (ISO/IEC 14496-12, 4.2) declares. It is a
 /// sequence of boxes, each with its length.
 [[nodiscard]] inline std::uint64_t box_extent(file_places& file) {
-  constexpr int most_boxes = 1'000'000;  // a box for each second of eleven days
+  constexpr int max_boxes = 1'000'000;  // a box for each second of eleven days
   std::uint64_t end = 0;
-  for (int box = 0; box < most_boxes && end < file.size(); ++box) {
+  for (int box = 0; box < max_boxes && end < file.size(); ++box) {
     const auto head = file.bytes<8>(end);
     if (!head) {
       return end + 8;
@@ -120,23 +120,23 @@ struct ebml_length {
   std::optional<std::uint64_t> value;
 };
 [[nodiscard]] inline std::optional<ebml_length> ebml_length_at(file_places& file,
-                                                               std::uint64_t at) {
-  const auto first = file.bytes<1>(at);
+                                                               std::uint64_t position) {
+  const auto first = file.bytes<1>(position);
   if (!first || (*first)[0] == 0) {
     return std::nullopt;
   }
   const auto count = static_cast<std::size_t>(std::countl_zero((*first)[0])) + 1;
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto byte = file.bytes<1>(at + i);
+    const auto byte = file.bytes<1>(position + i);
     if (!byte) {
       return std::nullopt;
     }
     value = value << 8 | (*byte)[0];
   }
-  const std::uint64_t ones = (std::uint64_t{1} << (7 * count)) - 1;
-  value &= ones;
-  return ebml_length{count, value == ones ? std::nullopt : std::optional(value)};
+  const std::uint64_t mask = (std::uint64_t{1} << (7 * count)) - 1;
+  value &= mask;
+  return ebml_length{count, value == mask ? std::nullopt : std::optional(value)};
 }
 
 /// Returns the size in bytes that a Matroska or WebM file declares, or 0 if it is unknown. The file

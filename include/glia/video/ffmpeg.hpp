@@ -129,11 +129,11 @@ class ffmpeg_options {
 class quiet_ffmpeg {
  public:
   quiet_ffmpeg() {
-    const std::lock_guard lock(all().changing);
-    if (all().objects++ == 0) {
-      all().level = av_log_get_level();
-      all().changed = all().level <= AV_LOG_INFO;
-      if (all().changed) {
+    const std::lock_guard lock(state().changing);
+    if (state().objects++ == 0) {
+      state().level = av_log_get_level();
+      state().changed = state().level <= AV_LOG_INFO;
+      if (state().changed) {
         av_log_set_level(AV_LOG_QUIET);
       }
     }
@@ -141,9 +141,9 @@ class quiet_ffmpeg {
   quiet_ffmpeg(const quiet_ffmpeg&) = delete;
   quiet_ffmpeg& operator=(const quiet_ffmpeg&) = delete;
   ~quiet_ffmpeg() {
-    const std::lock_guard lock(all().changing);
-    if (--all().objects == 0 && all().changed && av_log_get_level() == AV_LOG_QUIET) {
-      av_log_set_level(all().level);
+    const std::lock_guard lock(state().changing);
+    if (--state().objects == 0 && state().changed && av_log_get_level() == AV_LOG_QUIET) {
+      av_log_set_level(state().level);
     }
   }
 
@@ -154,9 +154,9 @@ class quiet_ffmpeg {
     int level = 0;
     bool changed = false;
   };
-  static shared& all() {
-    static shared one;
-    return one;
+  static shared& state() {
+    static shared instance;
+    return instance;
   }
 };
 

@@ -69,18 +69,18 @@ class frame_converter {
   /// Sets the color matrix and the range that the frame declares. The default matrix is that of
   /// ITU-R BT.601, as in the ffmpeg program.
   void set_colors(const AVFrame& frame) {
-    int* from = nullptr;
-    int* to = nullptr;
-    int from_full = 0, to_full = 0, brightness = 0, contrast = 0, saturation = 0;
-    if (sws_getColorspaceDetails(scaler_.get(), &from, &from_full, &to, &to_full, &brightness,
-                                 &contrast, &saturation) < 0) {
+    int* source_table = nullptr;
+    int* destination_table = nullptr;
+    int source_full = 0, destination_full = 0, brightness = 0, contrast = 0, saturation = 0;
+    if (sws_getColorspaceDetails(scaler_.get(), &source_table, &source_full, &destination_table,
+                                 &destination_full, &brightness, &contrast, &saturation) < 0) {
       return;  // a format without a color matrix
     }
     if (frame.color_range != AVCOL_RANGE_UNSPECIFIED) {
-      from_full = frame.color_range == AVCOL_RANGE_JPEG ? 1 : 0;
+      source_full = frame.color_range == AVCOL_RANGE_JPEG ? 1 : 0;
     }
-    sws_setColorspaceDetails(scaler_.get(), sws_getCoefficients(frame.colorspace), from_full, to,
-                             to_full, brightness, contrast, saturation);
+    sws_setColorspaceDetails(scaler_.get(), sws_getCoefficients(frame.colorspace), source_full,
+                             destination_table, destination_full, brightness, contrast, saturation);
   }
 
   frame_kind kind_;

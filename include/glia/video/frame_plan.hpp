@@ -22,9 +22,10 @@ namespace glia {
 ///
 /// Throws `value_error` if n is 0, or if n or `count` is 2^31 or more.
 [[nodiscard]] inline std::vector<std::size_t> frame_numbers(std::size_t count, std::size_t n) {
-  constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
-  require<value_error>(n > 0 && n <= most && count <= most, "frame_numbers: expected n from 1 to ",
-                       most, " and a count of at most ", most, ", got n ", n, " and count ", count);
+  constexpr std::size_t limit = std::numeric_limits<std::int32_t>::max();
+  require<value_error>(n > 0 && n <= limit && count <= limit,
+                       "frame_numbers: expected n from 1 to ", limit, " and a count of at most ",
+                       limit, ", got n ", n, " and count ", count);
   std::vector<std::size_t> numbers(count);
   for (std::size_t i = 0; i < count; ++i) {
     numbers[i] = (2 * i + 1) * n / (2 * count);
@@ -90,24 +91,24 @@ struct decoding_run {
   std::size_t first = 0;  ///< Index of the first packet, one of `entries`.
   std::size_t last = 0;   ///< One past the index of the last packet.
   /// Numbers of the wanted frames in ascending order, possibly repeated.
-  std::vector<std::size_t> wanted;
+  std::vector<std::size_t> numbers;
 };
 
 /// Returns the runs that contain the wanted frames, in ascending order. Packets between two runs
 /// are not decoded.
 [[nodiscard]] inline std::vector<decoding_run> plan_decoding(std::span<const std::size_t> entries,
                                                              std::size_t packets,
-                                                             std::span<const std::size_t> wanted) {
+                                                             std::span<const std::size_t> numbers) {
   std::vector<decoding_run> runs;
-  for (const std::size_t number : wanted) {
-    const auto behind = std::upper_bound(entries.begin(), entries.end(), number);
-    const std::size_t first = *std::prev(behind);
-    const std::size_t last = behind == entries.end() ? packets : *behind;
+  for (const std::size_t number : numbers) {
+    const auto next = std::upper_bound(entries.begin(), entries.end(), number);
+    const std::size_t first = *std::prev(next);
+    const std::size_t last = next == entries.end() ? packets : *next;
     if (runs.empty() || runs.back().last < first) {
       runs.push_back({first, last, {}});
     }
     runs.back().last = last;
-    runs.back().wanted.push_back(number);
+    runs.back().numbers.push_back(number);
   }
   return runs;
 }

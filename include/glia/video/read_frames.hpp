@@ -43,10 +43,10 @@ namespace glia {
 [[nodiscard]] inline std::vector<image> read_frames(const std::filesystem::path& path,
                                                     std::size_t count,
                                                     const read_frames_options& options = {}) {
-  constexpr std::size_t most_threads = 64;
+  constexpr std::size_t max_threads = 64;
   require<value_error>(count > 0, "read_frames: expected a count of at least 1, got 0");
-  require<value_error>(options.threads <= most_threads, "read_frames: expected at most ",
-                       most_threads, " threads, got ", options.threads);
+  require<value_error>(options.threads <= max_threads, "read_frames: expected at most ",
+                       max_threads, " threads, got ", options.threads);
   const detail::quiet_ffmpeg quiet;
   return detail::naming_file(path, [&] { return detail::clip_reader(path, options).read(count); });
 }

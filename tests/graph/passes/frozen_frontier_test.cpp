@@ -64,7 +64,7 @@ TEST_CASE("values that two graphs compute alike are counterparts") {
   const auto more = other.rec.run(kernels::unary{glia::tanh.map}, other.features);
   other.rec.output("more", more);
   const glia::passes::counterpart in_one(other.rec.recorded(), one.rec.recorded());
-  CHECK(in_one.of(other.features.number()) == one.features.number());
-  CHECK(in_one.of(other.y.number()) == one.y.number());
-  CHECK_FALSE(in_one.of(more.number()));
+  CHECK(in_one.find(other.features.number()) == one.features.number());
+  CHECK(in_one.find(other.y.number()) == one.y.number());
+  CHECK_FALSE(in_one.find(more.number()));
 }

@@ -18,12 +18,12 @@ TEST_CASE("what depends on parameters alone is computed once") {
   c.rec.output("y", c.rec.run(kernels::binary{glia::binary_function::add}, c.y, more));
   c.rec.output("twice", twice);
   const auto parts = glia::passes::hoist(c.rec.recorded(), {0});
-  CHECK(calls(parts.once) == "unary unary");
-  CHECK(calls(parts.each) == "conv2d binary");
-  CHECK(parts.once.inputs().size() == 2);  // all but the samples
-  CHECK(parts.once.outputs().size() == 2);
-  REQUIRE(parts.each.inputs().size() == 5);
+  CHECK(calls(parts.fixed) == "unary unary");
+  CHECK(calls(parts.varying) == "conv2d binary");
+  CHECK(parts.fixed.inputs().size() == 2);  // all but the samples
+  CHECK(parts.fixed.outputs().size() == 2);
+  REQUIRE(parts.varying.inputs().size() == 5);
   for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(parts.each.inputs()[3 + i].value == parts.once.outputs()[i].value);
+    CHECK(parts.varying.inputs()[3 + i].value == parts.fixed.outputs()[i].value);
   }
 }

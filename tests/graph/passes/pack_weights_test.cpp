@@ -27,8 +27,8 @@ TEST_CASE("weights of a chain are packed where they stay as they are") {
   REQUIRE(calls(g) == "pack_panels pack_panels conv2d_chain");
   CHECK(g.nodes()[2].kernel.as<kernels::conv2d_chain>()->is_packed());
   const auto parts = glia::passes::hoist(g, {0});
-  CHECK(calls(parts.once) == "pack_panels pack_panels");
-  CHECK(calls(parts.each) == "conv2d_chain");
+  CHECK(calls(parts.fixed) == "pack_panels pack_panels");
+  CHECK(calls(parts.varying) == "conv2d_chain");
   const auto again = [&] {
     glia::passes::pack_weights(g, glia::detail::fixed_values(g, {0}));
     return calls(g);

@@ -16,12 +16,12 @@ struct arrangement {
   template <class... Tensors>
   void compute(const kernels::concat& k, const memory_pool&,
                const Tensors&... parts_and_result) const {
-    const std::array<const tensor*, sizeof...(Tensors)> all{&parts_and_result...};
+    const std::array<const tensor*, sizeof...(Tensors)> tensors{&parts_and_result...};
     std::size_t first = 0;
     for (std::size_t part = 0; part < kernels::concat::operands; ++part) {
-      if (const tensor& x = *all[part]) {
+      if (const tensor& x = *tensors[part]) {
         for (std::size_t i = 0; i < x.size(); ++i) {
-          copy_element(x, i, *all.back(), moved(i, x, k.axis, *all.back(), first));
+          copy_element(x, i, *tensors.back(), moved(i, x, k.axis, *tensors.back(), first));
         }
         first += x.shape()[k.axis];
       }
@@ -49,11 +49,11 @@ struct arrangement {
       for (std::size_t axis = y.shape().rank(), rest = i; axis-- > 0; rest /= y.shape()[axis]) {
         position[k.order[axis]] = rest % y.shape()[axis];
       }
-      std::size_t from = 0;
+      std::size_t x_index = 0;
       for (std::size_t axis = 0; axis < x.shape().rank(); ++axis) {
-        from = from * x.shape()[axis] + position[axis];
+        x_index = x_index * x.shape()[axis] + position[axis];
       }
-      copy_element(x, from, y, i);
+      copy_element(x, x_index, y, i);
     }
   }
 
@@ -69,9 +69,10 @@ struct arrangement {
   }
 
   /// Copies an element of any type.
-  static void copy_element(const tensor& x, std::size_t from, const tensor& y, std::size_t to) {
+  static void copy_element(const tensor& x, std::size_t x_index, const tensor& y,
+                           std::size_t y_index) {
     const std::size_t size = bytes_of<T>(x.type());
-    std::copy_n(x.bytes() + from * size, size, y.bytes() + to * size);
+    std::copy_n(x.bytes() + x_index * size, size, y.bytes() + y_index * size);
   }
 };
 

@@ -69,7 +69,7 @@ struct classification {
       const T highest = *likely;
       // If one logit is infinite, its class has the probability 1. If several are, no class has.
       const bool certain = std::isinf(highest) && std::count(x, x + columns, highest) == 1;
-      const auto below = [&](std::size_t k) {
+      const auto relative_logit = [&](std::size_t k) {
         return !certain           ? static_cast<double>(x[k]) - highest
                : x + k == likely  ? 0
                : std::isnan(x[k]) ? static_cast<double>(x[k])
@@ -77,23 +77,23 @@ struct classification {
       };
       double weight = 0;
       double dot = 0;
-      double others = 0;
+      double rest = 0;
       bool counts = false;
       for (std::size_t k = 0; k < columns; ++k) {
         if (t[k] != 0) {  // for a target of 0, the logit may be -infinity
           counts = true;
           weight += t[k];
-          dot += t[k] * below(k);
+          dot += t[k] * relative_logit(k);
         }
-        others += x + k == likely ? 0 : std::exp(below(k));
+        rest += x + k == likely ? 0 : std::exp(relative_logit(k));
       }
-      const double of_highest = below(static_cast<std::size_t>(likely - x)) == 0
+      const double of_highest = relative_logit(static_cast<std::size_t>(likely - x)) == 0
                                     ? 1
                                     : std::numeric_limits<double>::quiet_NaN();
-      const double total = of_highest + others;
-      const double of_row = weight * std::log1p(others + (of_highest - 1)) - dot;
+      const double total = of_highest + rest;
+      const double of_row = weight * std::log1p(rest + (of_highest - 1)) - dot;
       for (std::size_t k = 0; k < columns; ++k) {  // p and x may be the same memory
-        p[k] = static_cast<T>((x + k == likely ? of_highest : std::exp(below(k))) / total);
+        p[k] = static_cast<T>((x + k == likely ? of_highest : std::exp(relative_logit(k))) / total);
       }
       loss[n] = counts ? static_cast<T>(of_row) : T{0};
     }
@@ -116,12 +116,12 @@ struct classification {
         unlikely.add(p[k] > T(0.5) ? T{0} : p[k]);
       }
       const double weight = weights.value();
-      const double wanted = unlikely_targets.value();
-      const double others = unlikely.value();
+      const double target_sum = unlikely_targets.value();
+      const double probability_sum = unlikely.value();
       const bool counts = std::any_of(t, t + columns, [](T target) { return target != 0; });
       for (std::size_t k = 0; k < columns; ++k) {  // dlogits and p may be the same memory
-        const double slope =
-            p[k] > T(0.5) ? wanted - weight * others : weight * p[k] - static_cast<double>(t[k]);
+        const double slope = p[k] > T(0.5) ? target_sum - weight * probability_sum
+                                           : weight * p[k] - static_cast<double>(t[k]);
         dlogits[n * columns + k] = counts ? static_cast<T>(dloss[n] * slope) : T{0};
       }
     }
@@ -129,12 +129,12 @@ struct classification {
 
   /// Writes softmax(x) to y, which may be x.
   static void softmax_of_row(const T* x, T highest, T* y, std::size_t columns) {
-    detail::compensated_sum<T> all;
+    detail::compensated_sum<T> total;
     for (std::size_t k = 0; k < columns; ++k) {
       y[k] = std::exp(x[k] - highest);
-      all.add(y[k]);
+      total.add(y[k]);
     }
-    const T sum = all.value();
+    const T sum = total.value();
     for (std::size_t k = 0; k < columns; ++k) {
       y[k] /= sum;
     }

@@ -18,8 +18,8 @@ class compensated_sums {
     std::fill_n(lost_.data(), size_, T{0});
   }
 
-  [[gnu::always_inline]] inline void add(std::size_t at, T x) const {
-    detail::compensated_sum<T>::add(x, totals_[at], lost_.data()[at]);
+  [[gnu::always_inline]] inline void add(std::size_t index, T x) const {
+    detail::compensated_sum<T>::add(x, totals_[index], lost_.data()[index]);
   }
   /// Adds the rounding errors to the sums. Call it after all terms have been added.
   void end() const {

@@ -190,10 +190,10 @@ struct elementwise {
     const detail::broadcast_plan plan(result.shape(), a.shape(), b.shape());
     T* y = result.data();
     for (std::size_t row = 0; row < plan.rows(); ++row) {
-      const auto at = plan.row_offsets(row);
+      const auto offsets = plan.row_offsets(row);
       for (std::size_t i = 0; i < plan.inner(); ++i) {
-        *y++ = apply(k.function, a.data()[at[0] + i * plan.inner_step(0)],
-                     b.data()[at[1] + i * plan.inner_step(1)]);
+        *y++ = apply(k.function, a.data()[offsets[0] + i * plan.inner_step(0)],
+                     b.data()[offsets[1] + i * plan.inner_step(1)]);
       }
     }
   }
@@ -203,36 +203,36 @@ struct elementwise {
     const detail::broadcast_plan plan(result.shape(), condition.shape(), a.shape(), b.shape());
     T* y = result.data();
     for (std::size_t row = 0; row < plan.rows(); ++row) {
-      const auto at = plan.row_offsets(row);
+      const auto offsets = plan.row_offsets(row);
       for (std::size_t i = 0; i < plan.inner(); ++i) {
-        *y++ = condition.data()[at[0] + i * plan.inner_step(0)] != 0
-                   ? a.data()[at[1] + i * plan.inner_step(1)]
-                   : b.data()[at[2] + i * plan.inner_step(2)];
+        *y++ = condition.data()[offsets[0] + i * plan.inner_step(0)] != 0
+                   ? a.data()[offsets[1] + i * plan.inner_step(1)]
+                   : b.data()[offsets[2] + i * plan.inner_step(2)];
       }
     }
   }
 
   void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
                const tensor& result) const {
-    const detail::broadcast_plan plan(k.to, x.shape());
+    const detail::broadcast_plan plan(k.target_shape, x.shape());
     T* y = result.data();
     for (std::size_t row = 0; row < plan.rows(); ++row) {
-      const auto at = plan.row_offsets(row);
+      const auto offsets = plan.row_offsets(row);
       for (std::size_t i = 0; i < plan.inner(); ++i) {
-        *y++ = x.data()[at[0] + i * plan.inner_step(0)];
+        *y++ = x.data()[offsets[0] + i * plan.inner_step(0)];
       }
     }
   }
 
   void compute(const kernels::sum_to& k, const memory_pool& memory, const tensor& terms,
                const tensor& y) const {
-    const detail::broadcast_plan plan(terms.shape(), k.to);
+    const detail::broadcast_plan plan(terms.shape(), k.target_shape);
     const T* x = terms.data();
     const compensated_sums<T> sums(memory, y);
     for (std::size_t row = 0; row < plan.rows(); ++row) {
-      const auto at = plan.row_offsets(row);
+      const auto offsets = plan.row_offsets(row);
       for (std::size_t i = 0; i < plan.inner(); ++i) {
-        sums.add(at[0] + i * plan.inner_step(0), *x++);
+        sums.add(offsets[0] + i * plan.inner_step(0), *x++);
       }
     }
     sums.end();
@@ -264,8 +264,8 @@ struct elementwise {
     const std::uint64_t offset = key.first_element(x.shape());
     const T scale = static_cast<T>(1 / (1 - k.rate));
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const bool kept = random_half(key.stream(k.stream), offset + i) * 0x1p-16 >= k.rate;
-      y.data()[i] = kept ? x.data()[i] * scale : T{0};
+      const bool is_kept = random_half(key.stream(k.stream), offset + i) * 0x1p-16 >= k.rate;
+      y.data()[i] = is_kept ? x.data()[i] * scale : T{0};
     }
   }
 

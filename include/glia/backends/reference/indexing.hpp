@@ -18,8 +18,8 @@ struct indexing {
                const tensor& indices, const tensor& rows) const {
     const std::size_t columns = sample_of(table.shape()).size();
     std::fill_n(rows.data(), rows.size(), T{0});
-    detail::for_each_named_row(indices, table.shape()[0], [&](std::size_t row, std::size_t at) {
-      std::copy_n(table.data() + at * columns, columns, rows.data() + row * columns);
+    detail::for_each_named_row(indices, table.shape()[0], [&](std::size_t row, std::size_t index) {
+      std::copy_n(table.data() + index * columns, columns, rows.data() + row * columns);
     });
   }
 
@@ -27,9 +27,9 @@ struct indexing {
                const tensor& indices, const tensor& table) const {
     const std::size_t columns = sample_of(table.shape()).size();
     const compensated_sums<T> sums(memory, table);
-    detail::for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t at) {
+    detail::for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t index) {
       for (std::size_t i = 0; i < columns; ++i) {
-        sums.add(at * columns + i, rows.data()[row * columns + i]);
+        sums.add(index * columns + i, rows.data()[row * columns + i]);
       }
     });
     sums.end();

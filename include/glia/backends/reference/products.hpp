@@ -19,17 +19,18 @@ struct products {
 
   void compute(const kernels::matmul& k, const memory_pool&, const tensor& a, const tensor& b,
                const tensor& c) const {
-    multiply(a.data(), b.data(), c.data(), kernels::matmul_rule(a.shape(), b.shape(), k.which),
-             k.which);
+    multiply(a.data(), b.data(), c.data(),
+             kernels::matmul_rule(a.shape(), b.shape(), k.transposed_factor), k.transposed_factor);
   }
 
   void compute(const kernels::batched_matmul& k, const memory_pool&, const tensor& a,
                const tensor& b, const tensor& c) const {
-    const kernels::matmul_sizes s = kernels::batched_matmul_rule(a.shape(), b.shape(), k.which);
+    const kernels::matmul_sizes s =
+        kernels::batched_matmul_rule(a.shape(), b.shape(), k.transposed_factor);
     const std::size_t batch = c.size() / std::max<std::size_t>(s.m * s.n, 1);
     for (std::size_t i = 0; i < batch; ++i) {
       multiply(a.data() + i * s.m * s.k, b.data() + i * s.k * s.n, c.data() + i * s.m * s.n, s,
-               k.which);
+               k.transposed_factor);
     }
   }
 
@@ -45,9 +46,9 @@ struct products {
                const tensor& w, const tensor& bias, const tensor& y) const {
     const compensated_sums<T> sums(memory, y);
     for_each_product(kernels::conv2d_rule(x.shape(), w.shape(), k.window, k.groups),
-                     [&sums, from = x.data(), weights = w.data()](
+                     [&sums, source = x.data(), weights = w.data()](
                          std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-                       sums.add(at_y, (at_x == padding ? T{0} : from[at_x]) * weights[at_w]);
+                       sums.add(at_y, (at_x == padding ? T{0} : source[at_x]) * weights[at_w]);
                      });
     sums.end();
     add_bias_and_apply(bias, k.map, y);
@@ -57,10 +58,10 @@ struct products {
                const tensor& w, const tensor& dx) const {
     const compensated_sums<T> sums(memory, dx);
     for_each_product(k.sizes(dy.shape(), w.shape()),
-                     [&sums, from = dy.data(), weights = w.data()](
+                     [&sums, source = dy.data(), weights = w.data()](
                          std::size_t at_x, std::size_t at_w, std::size_t at_y) {
                        if (at_x != padding) {
-                         sums.add(at_x, from[at_y] * weights[at_w]);
+                         sums.add(at_x, source[at_y] * weights[at_w]);
                        }
                      });
     sums.end();
@@ -70,18 +71,18 @@ struct products {
                const tensor& dy, const tensor& dw) const {
     const compensated_sums<T> sums(memory, dw);
     for_each_product(k.sizes(x.shape(), dy.shape()),
-                     [&sums, from = x.data(), gradients = dy.data()](
+                     [&sums, source = x.data(), gradients = dy.data()](
                          std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-                       sums.add(at_w, (at_x == padding ? T{0} : from[at_x]) * gradients[at_y]);
+                       sums.add(at_w, (at_x == padding ? T{0} : source[at_x]) * gradients[at_y]);
                      });
     sums.end();
   }
 
  private:
   static void multiply(const T* a, const T* b, T* c, const kernels::matmul_sizes& s,
-                       transpose which) {
-    const bool a_turned = which == transpose::first;
-    const bool b_turned = which == transpose::second;
+                       transpose transposed_factor) {
+    const bool a_turned = transposed_factor == transpose::first;
+    const bool b_turned = transposed_factor == transpose::second;
     for (std::size_t i = 0; i < s.m; ++i) {
       for (std::size_t j = 0; j < s.n; ++j) {
         const T* at_a = a + i * (a_turned ? 1 : s.k);

@@ -37,7 +37,7 @@ struct updates {
                const tensor& first, const tensor& second) const {
     const T rate = numbers.data()[0];
     const T epsilon = numbers.data()[1];
-    const T kept = numbers.data()[2];
+    const T decay_factor = numbers.data()[2];
     for (std::size_t i = 0; i < parameter.size(); ++i) {
       T& p = parameter.data()[i];
       T& m = first.data()[i];
@@ -45,7 +45,7 @@ struct updates {
       const T g = gradient.data()[i] + static_cast<T>(k.coupled_decay) * p;
       m += static_cast<T>(1 - k.beta1) * (g - m);
       v += static_cast<T>(1 - k.beta2) * (g * g - v);
-      p = kept * p - rate * m / (std::sqrt(v) + epsilon);
+      p = decay_factor * p - rate * m / (std::sqrt(v) + epsilon);
     }
   }
 

@@ -26,9 +26,9 @@ class batch_cutter {
 
   void run() {
     std::vector<graph_node> order;
-    std::vector<graph_node> left = std::move(graph_->nodes());
-    while (!left.empty()) {
-      left = take_stretch(std::move(left), order);
+    std::vector<graph_node> remaining = std::move(graph_->nodes());
+    while (!remaining.empty()) {
+      remaining = take_stretch(std::move(remaining), order);
     }
     graph_->nodes() = std::move(order);
   }
@@ -47,17 +47,17 @@ class batch_cutter {
   /// data that it reads and writes again for every tile must be small compared with the tiles.
   [[nodiscard]] bool can_join(const graph_node& node) const {
     const storage_plan::roles roles = storage_plan::roles_of(*graph_, node);
-    double by_piece = 0;
-    double again = 0;
+    double row_bytes = 0;
+    double reread_bytes = 0;
     const auto count = [&](value_id id, batch_axis role) {
       if (id == no_value) {
         return true;
       }
       if (role == batch_axis::rows) {
-        by_piece += bytes(id) / static_cast<double>(rows_);
+        row_bytes += bytes(id) / static_cast<double>(rows_);
         return has_rows(id);
       }
-      again += role == batch_axis::key ? 0 : bytes(id);
+      reread_bytes += role == batch_axis::key ? 0 : bytes(id);
       return role != batch_axis::whole;
     };
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
@@ -72,27 +72,27 @@ class batch_cutter {
         return false;
       }
     }
-    return by_piece > 0 && again <= by_piece * static_cast<double>(options_->most_samples);
+    return row_bytes > 0 && reread_bytes <= row_bytes * static_cast<double>(options_->most_samples);
   }
 
   /// Returns whether a node uses every value in the same way as the stretch so far; if so, adds it
   /// to the stretch.
-  [[nodiscard]] bool agrees(const graph_node& node, std::vector<std::optional<batch_axis>>& seen) {
+  [[nodiscard]] bool agrees(const graph_node& node, std::vector<std::optional<batch_axis>>& known) {
     const storage_plan::roles roles = storage_plan::roles_of(*graph_, node);
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       const value_id id = node.operands[i];
-      if (id != no_value && seen[id].value_or(roles.operands[i]) != roles.operands[i]) {
+      if (id != no_value && known[id].value_or(roles.operands[i]) != roles.operands[i]) {
         return false;
       }
     }
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       if (node.operands[i] != no_value) {
-        seen[node.operands[i]] = roles.operands[i];
+        known[node.operands[i]] = roles.operands[i];
       }
     }
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       if (node.results[i] != no_value) {
-        seen[node.results[i]] = roles.results[i];
+        known[node.results[i]] = roles.results[i];
       }
     }
     return true;
@@ -105,9 +105,9 @@ class batch_cutter {
     while (first < nodes.size() && !can_join(nodes[first])) {
       order.push_back(std::move(nodes[first++]));
     }
-    std::vector<graph_node> before;
+    std::vector<graph_node> preceding;
     std::vector<graph_node> inside;
-    std::vector<graph_node> after;
+    std::vector<graph_node> following;
     // Whether a value depends on the stretch, but is computed outside of it.
     std::vector<bool> behind(graph_->value_count(), false);
     std::vector<bool> within(graph_->value_count(), false);
@@ -135,19 +135,19 @@ class batch_cutter {
             behind[id] = true;
           }
         }
-        after.push_back(std::move(node));
+        following.push_back(std::move(node));
       } else {
-        before.push_back(std::move(node));
+        preceding.push_back(std::move(node));
       }
     }
-    std::move(before.begin(), before.end(), std::back_inserter(order));
+    std::move(preceding.begin(), preceding.end(), std::back_inserter(order));
     const std::size_t begin = order.size();
     std::move(inside.begin(), inside.end(), std::back_inserter(order));
     const std::size_t piece = piece_of(order, begin);
     if (worthwhile(order, begin, piece)) {
       graph_->stretches().push_back({begin, order.size(), rows_, piece});
     }
-    return after;
+    return following;
   }
 
   /// Returns whether the intermediate tensors are larger than the caches, and larger than the data
@@ -184,7 +184,7 @@ class batch_cutter {
   /// should be large compared with the weights that every tile reads.
   [[nodiscard]] std::size_t piece_of(const std::vector<graph_node>& order,
                                      std::size_t begin) const {
-    double most = 1;
+    double largest = 1;
     double between = 1;
     for (std::size_t n = begin; n < order.size(); ++n) {
       double of_node = 0;
@@ -193,15 +193,15 @@ class batch_cutter {
           of_node += id != no_value && has_rows(id) ? bytes(id) / static_cast<double>(rows_) : 0;
         }
       }
-      most = std::max(most, of_node);
+      largest = std::max(largest, of_node);
       for (const value_id id : order[n].results) {
         between += id != no_value && has_rows(id) ? bytes(id) / static_cast<double>(rows_) : 0;
       }
     }
-    const double fitting = static_cast<double>(options_->cache_bytes) / most;
-    const double least = std::ceil(options_->packing_cost * shared_bytes(order, begin) / between);
+    const double fitting = static_cast<double>(options_->cache_bytes) / largest;
+    const double minimum = std::ceil(options_->packing_cost * shared_bytes(order, begin) / between);
     return static_cast<std::size_t>(
-        std::clamp(std::max(fitting, least), 1.0, static_cast<double>(options_->most_samples)));
+        std::clamp(std::max(fitting, minimum), 1.0, static_cast<double>(options_->most_samples)));
   }
 
   graph* graph_;

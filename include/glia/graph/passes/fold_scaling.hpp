@@ -26,27 +26,27 @@ struct scaled_product {
   value_id shift;
 };
 
-/// Returns the other operand of node `at` if it applies `function` to `outputs` and one fixed
-/// number for each output.
+/// Returns the other operand of the node with this index if it applies `function` to `outputs` and
+/// one fixed number for each output.
 [[nodiscard]] inline value_id number_for_each(const graph& g, const std::vector<bool>& fixed,
-                                              std::size_t at, binary_function function,
+                                              std::size_t index, binary_function function,
                                               value_id outputs) {
-  const graph_node& node = g.nodes()[at];
+  const graph_node& node = g.nodes()[index];
   const auto* kernel = node.kernel.as<kernels::binary>();
   if (kernel == nullptr || kernel->function != function) {
     return no_value;
   }
   const value_id other = node.operands[0] == outputs ? node.operands[1] : node.operands[0];
-  const bool each = other != outputs && fixed[other] &&
-                    g.spec(other).shape == shape{g.spec(outputs).shape.back()};
-  return each ? other : no_value;
+  const bool is_per_output = other != outputs && fixed[other] &&
+                             g.spec(other).shape == shape{g.spec(outputs).shape.back()};
+  return is_per_output ? other : no_value;
 }
 
 [[nodiscard]] inline std::optional<scaled_product> scaled_product_at(const graph& g,
                                                                      const graph_uses& uses,
                                                                      const std::vector<bool>& fixed,
-                                                                     std::size_t at) {
-  const graph_node& node = g.nodes()[at];
+                                                                     std::size_t index) {
+  const graph_node& node = g.nodes()[index];
   const auto* dense = node.kernel.as<kernels::dense>();
   const auto* conv = node.kernel.as<kernels::conv2d>();
   const bool linear = (dense != nullptr && dense->map == kernels::identity_map) ||
@@ -54,14 +54,14 @@ struct scaled_product {
   if (!linear || !fixed[node.operands[1]] || !uses.taken_once(node.results[0])) {
     return std::nullopt;
   }
-  scaled_product found{at, uses.takers(node.results[0])[0], 0, 0, 0};
+  scaled_product found{index, uses.takers(node.results[0])[0], 0, 0, 0};
   found.scale = number_for_each(g, fixed, found.scaled, binary_function::multiply, node.results[0]);
-  const value_id after = g.nodes()[found.scaled].results[0];
-  if (found.scale == no_value || !uses.taken_once(after)) {
+  const value_id scaled = g.nodes()[found.scaled].results[0];
+  if (found.scale == no_value || !uses.taken_once(scaled)) {
     return std::nullopt;
   }
-  found.shifted = uses.takers(after)[0];
-  found.shift = number_for_each(g, fixed, found.shifted, binary_function::add, after);
+  found.shifted = uses.takers(scaled)[0];
+  found.shift = number_for_each(g, fixed, found.shifted, binary_function::add, scaled);
   return found.shift == no_value ? std::nullopt : std::optional(found);
 }
 
@@ -77,13 +77,13 @@ GLIA_INLINE void fold_scaling(graph& g, const std::vector<bool>& fixed) {
       gone[n] = gone[found->scaled] = true;
     }
   }
-  std::vector<graph_node> made;
+  std::vector<graph_node> nodes;
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     if (gone[n]) {
       continue;
     }
     if (!ends[n]) {
-      made.push_back(std::move(g.nodes()[n]));
+      nodes.push_back(std::move(g.nodes()[n]));
       continue;
     }
     // The product is inserted here, because scale and shift have been computed here.
@@ -92,7 +92,7 @@ GLIA_INLINE void fold_scaling(graph& g, const std::vector<bool>& fixed) {
     const auto binary = [&](binary_function function, value_id a, value_id b) {
       const kernels::binary kernel{function};
       const value_id y = g.add_value(kernel.result(g.spec(a), g.spec(b)));
-      made.push_back({shift.made_into(kernel), {a, b}, {y}, product.place});
+      nodes.push_back({shift.made_into(kernel), {a, b}, {y}, product.place});
       return y;
     };
     const value_id scale = ends[n]->scale;
@@ -103,9 +103,9 @@ GLIA_INLINE void fold_scaling(graph& g, const std::vector<bool>& fixed) {
                : binary(binary_function::add, binary(binary_function::multiply, bias, scale),
                         ends[n]->shift);
     product.results = g.nodes()[n].results;
-    made.push_back(std::move(product));
+    nodes.push_back(std::move(product));
   }
-  g.nodes() = std::move(made);
+  g.nodes() = std::move(nodes);
 }
 
 }  // namespace glia::passes

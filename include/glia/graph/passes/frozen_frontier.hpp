@@ -49,18 +49,18 @@ GLIA_INLINE std::optional<value_id> frozen_frontier(const graph& g, std::size_t 
 GLIA_INLINE bool begin_at(graph& g, std::size_t number, value_id value) {
   std::vector<bool> gone(g.value_count(), false);
   gone[g.inputs()[number].value] = true;
-  std::vector<bool> made(g.nodes().size(), false);
-  for (std::size_t n = 0; n < made.size(); ++n) {
+  std::vector<bool> is_maker(g.nodes().size(), false);
+  for (std::size_t n = 0; n < is_maker.size(); ++n) {
     const auto& results = g.nodes()[n].results;
-    made[n] = std::find(results.begin(), results.end(), value) != results.end();
+    is_maker[n] = std::find(results.begin(), results.end(), value) != results.end();
     for (const value_id id : results) {
-      if (made[n] && id != no_value) {
+      if (is_maker[n] && id != no_value) {
         gone[id] = id != value;
       }
     }
   }
   g.inputs()[number].value = value;
-  glia::detail::remove_nodes(g, made);
+  glia::detail::remove_nodes(g, is_maker);
   prune(g);
   const auto is_gone = [&](value_id id) { return id != no_value && gone[id]; };
   return std::none_of(g.nodes().begin(), g.nodes().end(),
@@ -71,34 +71,34 @@ GLIA_INLINE bool begin_at(graph& g, std::size_t number, value_id value) {
                       [&](const graph_output& output) { return is_gone(output.value); });
 }
 
-GLIA_INLINE counterpart::counterpart(const graph& from, const graph& in)
-    : in_from_(from.value_count(), unknown) {
+GLIA_INLINE counterpart::counterpart(const graph& source, const graph& target)
+    : counterparts_(source.value_count(), unknown) {
   std::map<std::string_view, value_id> inputs;
-  for (const graph_input& input : in.inputs()) {
+  for (const graph_input& input : target.inputs()) {
     inputs.emplace(input.name, input.value);
   }
-  for (const graph_input& input : from.inputs()) {
+  for (const graph_input& input : source.inputs()) {
     const auto found = inputs.find(input.name);
-    in_from_[input.value] = found == inputs.end() ? unknown : found->second;
+    counterparts_[input.value] = found == inputs.end() ? unknown : found->second;
   }
   // Equal computations create their constants in the same order.
-  for (std::size_t i = 0; i < std::min(from.constants().size(), in.constants().size()); ++i) {
-    const graph_constant& a = from.constants()[i];
-    const graph_constant& b = in.constants()[i];
-    if (a.elements == b.elements && from.spec(a.value).shape == in.spec(b.value).shape) {
-      in_from_[a.value] = b.value;
+  for (std::size_t i = 0; i < std::min(source.constants().size(), target.constants().size()); ++i) {
+    const graph_constant& a = source.constants()[i];
+    const graph_constant& b = target.constants()[i];
+    if (a.elements == b.elements && source.spec(a.value).shape == target.spec(b.value).shape) {
+      counterparts_[a.value] = b.value;
     }
   }
   // Nodes with the same operands are matched in order. The other graph may have additional nodes in
   // between.
   std::multimap<std::vector<value_id>, const graph_node*> nodes;
-  for (const graph_node& node : in.nodes()) {
+  for (const graph_node& node : target.nodes()) {
     nodes.emplace(node.operands, &node);
   }
-  for (const graph_node& node : from.nodes()) {
+  for (const graph_node& node : source.nodes()) {
     std::vector<value_id> operands = node.operands;
     for (value_id& id : operands) {
-      id = id == no_value ? no_value : in_from_[id];
+      id = id == no_value ? no_value : counterparts_[id];
     }
     const auto [begin, end] = nodes.equal_range(operands);
     const auto alike = std::find_if(begin, end, [&](const auto& other) {
@@ -110,7 +110,7 @@ GLIA_INLINE counterpart::counterpart(const graph& from, const graph& in)
     }
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       if (node.results[i] != no_value) {
-        in_from_[node.results[i]] = alike->second->results[i];
+        counterparts_[node.results[i]] = alike->second->results[i];
       }
     }
     nodes.erase(alike);

@@ -18,27 +18,27 @@ namespace detail {
 
 /// The nodes of a convolution with its max-pooling, forward and backward.
 struct pooled_convolution_nodes {
-  static constexpr std::size_t none = graph_uses::none;
+  static constexpr std::size_t no_node = graph_uses::no_node;
 
-  std::size_t convolution = none;
-  std::size_t spread = none;      // max_pool2d_gradient; the nodes below need it
-  std::size_t before_map = none;  // unary_gradient, if there is a map
-  std::size_t kernel_gradient = none;
-  std::size_t input_gradient = none;  // if it is needed
-  std::size_t bias_gradient = none;   // if there is a trained bias
+  std::size_t convolution = no_node;
+  std::size_t spread = no_node;        // max_pool2d_gradient; the nodes below need it
+  std::size_t map_gradient = no_node;  // unary_gradient, if there is a map
+  std::size_t kernel_gradient = no_node;
+  std::size_t input_gradient = no_node;  // if it is needed
+  std::size_t bias_gradient = no_node;   // if there is a trained bias
 };
 
-/// Finds the nodes that belong to the pooling at node `at`. Returns nothing if one is missing or an
-/// intermediate result has another use.
+/// Finds the nodes that belong to the pooling at node `index`. Returns nothing if one is missing or
+/// an intermediate result has another use.
 [[nodiscard]] inline std::optional<pooled_convolution_nodes> pooled_convolution_at(
-    const graph& g, const graph_uses& uses, std::size_t at) {
-  constexpr std::size_t none = graph_uses::none;
-  const auto* pool = g.nodes()[at].kernel.as<kernels::max_pool2d>();
+    const graph& g, const graph_uses& uses, std::size_t index) {
+  constexpr std::size_t no_node = graph_uses::no_node;
+  const auto* pool = g.nodes()[index].kernel.as<kernels::max_pool2d>();
   if (pool == nullptr) {
     return std::nullopt;
   }
-  const value_id convolved = g.nodes()[at].operands[0];
-  const value_id position = g.nodes()[at].results[1];
+  const value_id convolved = g.nodes()[index].operands[0];
+  const value_id position = g.nodes()[index].results[1];
   const auto* conv = uses.made_by<kernels::conv2d>(convolved);
   if (conv == nullptr || !kernels::pools_fuse(conv->map, pool->window) || uses.leaves(convolved) ||
       uses.leaves(position)) {
@@ -65,10 +65,10 @@ struct pooled_convolution_nodes {
     if (!uses.taken_once(gradient)) {
       return std::nullopt;
     }
-    found.before_map = uses.takers(gradient)[0];
-    const graph_node& node = g.nodes()[found.before_map];
-    const auto* before = node.kernel.as<kernels::unary_gradient>();
-    if (before == nullptr || before->map != conv->map || node.operands[1] != convolved) {
+    found.map_gradient = uses.takers(gradient)[0];
+    const graph_node& node = g.nodes()[found.map_gradient];
+    const auto* unary = node.kernel.as<kernels::unary_gradient>();
+    if (unary == nullptr || unary->map != conv->map || node.operands[1] != convolved) {
       return std::nullopt;
     }
     gradient = node.results[0];
@@ -82,30 +82,30 @@ struct pooled_convolution_nodes {
     const auto* of_kernel = node.kernel.as<kernels::conv2d_kernel_gradient>();
     const auto* of_input = node.kernel.as<kernels::conv2d_input_gradient>();
     const auto* of_bias = node.kernel.as<kernels::sum_to>();
-    if (of_kernel != nullptr && found.kernel_gradient == none &&
+    if (of_kernel != nullptr && found.kernel_gradient == no_node &&
         node.operands[0] == forward.operands[0] && of_kernel->window == conv->window) {
       found.kernel_gradient = taker;
-    } else if (of_input != nullptr && found.input_gradient == none &&
+    } else if (of_input != nullptr && found.input_gradient == no_node &&
                node.operands[1] == forward.operands[1] && of_input->window == conv->window) {
       found.input_gradient = taker;
-    } else if (of_bias != nullptr && found.bias_gradient == none &&
-               of_bias->to == shape{g.spec(convolved).shape.back()}) {
+    } else if (of_bias != nullptr && found.bias_gradient == no_node &&
+               of_bias->target_shape == shape{g.spec(convolved).shape.back()}) {
       found.bias_gradient = taker;
     } else {
       return std::nullopt;
     }
   }
-  return found.kernel_gradient == none ? std::nullopt : std::optional(found);
+  return found.kernel_gradient == no_node ? std::nullopt : std::optional(found);
 }
 
 }  // namespace detail
 
 GLIA_INLINE void fuse_pooling(graph& g) {
-  constexpr std::size_t none = graph_uses::none;
+  constexpr std::size_t no_node = graph_uses::no_node;
   const graph_uses uses(g);
   std::vector<bool> gone(g.nodes().size(), false);
   const auto result_of = [&](std::size_t node) {
-    return node == none ? no_value : g.nodes()[node].results[0];
+    return node == no_node ? no_value : g.nodes()[node].results[0];
   };
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     const auto found = detail::pooled_convolution_at(g, uses, n);
@@ -114,23 +114,24 @@ GLIA_INLINE void fuse_pooling(graph& g) {
     }
     const graph_node forward = g.nodes()[found->convolution];
     const auto& conv = *forward.kernel.as<kernels::conv2d>();
-    const kernels::convolution_pooling how{conv.window, conv.groups,
-                                           g.nodes()[n].kernel.as<kernels::max_pool2d>()->window};
-    const bool trained = found->spread != none;
+    const kernels::convolution_pooling geometry{
+        conv.window, conv.groups, g.nodes()[n].kernel.as<kernels::max_pool2d>()->window};
+    const bool trained = found->spread != no_node;
     const value_id pooled = g.nodes()[n].results[0];
     const value_id winners =
         trained ? g.add_value({g.spec(pooled).shape, element::byte}) : no_value;
-    g.nodes()[n] = {forward.kernel.made_into(kernels::conv2d_max_pool2d{how, conv.map, trained}),
-                    forward.operands,
-                    {pooled, winners},
-                    forward.place};
+    g.nodes()[n] = {
+        forward.kernel.made_into(kernels::conv2d_max_pool2d{geometry, conv.map, trained}),
+        forward.operands,
+        {pooled, winners},
+        forward.place};
     gone[found->convolution] = true;
     if (!trained) {
       continue;
     }
     const value_id dy = g.nodes()[found->spread].operands[0];
     const std::size_t of_kernel =
-        found->kernel_gradient == none ? found->spread : found->kernel_gradient;
+        found->kernel_gradient == no_node ? found->spread : found->kernel_gradient;
     const std::uint32_t place = g.nodes()[of_kernel].place;
     const value_id dx = result_of(found->input_gradient);
     value_id dbias = result_of(found->bias_gradient);
@@ -139,13 +140,13 @@ GLIA_INLINE void fuse_pooling(graph& g) {
     }
     const any_kernel gradient = g.nodes()[found->kernel_gradient].kernel;
     g.nodes()[found->spread] = {
-        gradient.made_into(kernels::conv2d_max_pool2d_gradient{how, dx != no_value}),
+        gradient.made_into(kernels::conv2d_max_pool2d_gradient{geometry, dx != no_value}),
         {dy, forward.operands[0], forward.operands[1], winners},
         {dx, result_of(found->kernel_gradient), dbias},
         place};
-    for (const std::size_t node :
-         {found->before_map, found->kernel_gradient, found->input_gradient, found->bias_gradient}) {
-      if (node != none) {
+    for (const std::size_t node : {found->map_gradient, found->kernel_gradient,
+                                   found->input_gradient, found->bias_gradient}) {
+      if (node != no_node) {
         gone[node] = true;
       }
     }

@@ -43,7 +43,7 @@ class quantized_fusion {
       : graph_(&g), fixed_(&fixed), uses_(g), gone_(g.nodes().size(), false) {}
 
   void run() {
-    std::vector<std::vector<graph_node>> instead(graph_->nodes().size());
+    std::vector<std::vector<graph_node>> replacements(graph_->nodes().size());
     for (std::size_t n = 0; n < graph_->nodes().size(); ++n) {
       std::vector<integer_link> links;
       for (std::optional<std::size_t> next = n; next && links.size() < kernels::max_chain;) {
@@ -55,20 +55,20 @@ class quantized_fusion {
         next = found->flat ? std::nullopt : product_behind(found->last);
       }
       if (!links.empty()) {
-        for (const integer_link& one : links) {
-          gone_[one.product] = gone_[one.last] = true;
+        for (const integer_link& link : links) {
+          gone_[link.product] = gone_[link.last] = true;
         }
-        instead[links.back().last] = chain_of(links);
+        replacements[links.back().last] = chain_of(links);
       }
     }
-    std::vector<graph_node> made;
-    for (std::size_t n = 0; n < instead.size(); ++n) {
-      std::move(instead[n].begin(), instead[n].end(), std::back_inserter(made));
+    std::vector<graph_node> nodes;
+    for (std::size_t n = 0; n < replacements.size(); ++n) {
+      std::move(replacements[n].begin(), replacements[n].end(), std::back_inserter(nodes));
       if (!gone_[n]) {
-        made.push_back(std::move(graph_->nodes()[n]));
+        nodes.push_back(std::move(graph_->nodes()[n]));
       }
     }
-    graph_->nodes() = std::move(made);
+    graph_->nodes() = std::move(nodes);
   }
 
  private:
@@ -78,8 +78,8 @@ class quantized_fusion {
       return nullptr;
     }
     const graph_node& node = graph_->nodes()[uses_.maker(id)];
-    const value_id given = node.operands[1];
-    return (*fixed_)[given] && graph_->spec(given).shape == shape{scales} ? &node : nullptr;
+    const value_id scale = node.operands[1];
+    return (*fixed_)[scale] && graph_->spec(scale).shape == shape{scales} ? &node : nullptr;
   }
   /// Like `quantizer_of`, but skips nodes that only rearrange elements, because these nodes do not
   /// change the bytes.
@@ -130,15 +130,15 @@ class quantized_fusion {
     found.link.input = kernels::without_signs(range_of(*x));
     found.x = x->operands[0];
     found.arranged = node.operands[0];
-    const shape in = graph_->spec(node.operands[0]).shape;
-    found.images = found.flat ? shape{1, in[0], 1, in[1]} : in;
+    const shape extents = graph_->spec(node.operands[0]).shape;
+    found.images = found.flat ? shape{1, extents[0], 1, extents[1]} : extents;
     found.x_scale = x->operands[1];
     found.w = w->operands[0];
     found.w_scales = w->operands[1];
     found.bias = bias;
     found.product = found.last = n;
     const kernels::byte_range& range = found.link.weight_range;
-    const bool symmetric = range.zero == 0 && range.least < 0;
+    const bool symmetric = range.zero == 0 && range.minimum < 0;
     if (!symmetric || found.images.size() == 0 ||
         !kernels::chains_quantized(found.link, sizes_of(found), true)) {
       return std::nullopt;
@@ -149,9 +149,9 @@ class quantized_fusion {
 
   /// Includes max-pooling after the product if the pooled result is quantized. Pooling the bytes
   /// gives the same result, because the largest number also has the largest byte.
-  void take_pooling(integer_link& to) const {
-    const value_id y = graph_->nodes()[to.product].results[0];
-    if (to.flat || !uses_.taken_once(y)) {
+  void take_pooling(integer_link& result) const {
+    const value_id y = graph_->nodes()[result.product].results[0];
+    if (result.flat || !uses_.taken_once(y)) {
       return;
     }
     const std::size_t taker = uses_.takers(y)[0];
@@ -167,10 +167,10 @@ class quantized_fusion {
         positions != no_value && (!uses_.takers(positions).empty() || uses_.leaves(positions));
     const graph_node* const quantizer = quantizer_behind(node.results[0]);
     if (!positions_wanted && quantizer != nullptr) {
-      to.link.pool = pool->window;
-      to.last = taker;
-      to.out_scale = quantizer->operands[1];
-      to.out = kernels::without_signs(range_of(*quantizer));
+      result.link.pool = pool->window;
+      result.last = taker;
+      result.out_scale = quantizer->operands[1];
+      result.out = kernels::without_signs(range_of(*quantizer));
     }
   }
 
@@ -210,7 +210,7 @@ class quantized_fusion {
   }
 
   [[nodiscard]] std::vector<graph_node> chain_of(const std::vector<integer_link>& links) {
-    std::vector<graph_node> made;
+    std::vector<graph_node> nodes;
     const integer_link& first = links.front();
     const integer_link& end = links.back();
     const std::uint32_t place = graph_->nodes()[end.last].place;
@@ -219,13 +219,13 @@ class quantized_fusion {
     const auto add = [&](const any_kernel& k, std::vector<value_id> operands,
                          const tensor_spec& spec) {
       const value_id id = graph_->add_value(spec);
-      made.push_back({k, std::move(operands), {id}, place});
+      nodes.push_back({k, std::move(operands), {id}, place});
       return id;
     };
-    const auto reshaped = [&](value_id x, const shape& to) {
-      return graph_->spec(x).shape == to
+    const auto reshaped = [&](value_id x, const shape& target) {
+      return graph_->spec(x).shape == target
                  ? x
-                 : add(quantizer->made_into(kernels::reshape{to}), {x}, real_of(to));
+                 : add(quantizer->made_into(kernels::reshape{target}), {x}, real_of(target));
     };
     kernels::quantized_chain chain{links.size()};
     chain.pooled = end.out;
@@ -260,12 +260,12 @@ class quantized_fusion {
     if (first.flat) {
       const shape y = sizes_of(first).output();
       const value_id rows = add(quantizer->made_into(chain), std::move(operands), real_of(y));
-      made.push_back(
+      nodes.push_back(
           {quantizer->made_into(kernels::reshape{{y[1], y[3]}}), {rows}, {result}, place});
     } else {
-      made.push_back({quantizer->made_into(chain), std::move(operands), {result}, place});
+      nodes.push_back({quantizer->made_into(chain), std::move(operands), {result}, place});
     }
-    return made;
+    return nodes;
   }
 
   graph* graph_;

@@ -19,16 +19,16 @@ namespace detail {
 /// Returns whether two values certainly contain the same numbers.
 [[nodiscard]] inline bool same_numbers(const graph& g, value_id a, value_id b) {
   const auto elements_of = [&](value_id id) -> const std::vector<double>* {
-    for (const graph_constant& one : g.constants()) {
-      if (one.value == id) {
-        return std::get_if<std::vector<double>>(&one.elements);
+    for (const graph_constant& constant : g.constants()) {
+      if (constant.value == id) {
+        return std::get_if<std::vector<double>>(&constant.elements);
       }
     }
     return nullptr;
   };
-  const std::vector<double>* const one = elements_of(a);
-  const std::vector<double>* const other = elements_of(b);
-  return a == b || (one != nullptr && other != nullptr && *one == *other);
+  const std::vector<double>* const first = elements_of(a);
+  const std::vector<double>* const second = elements_of(b);
+  return a == b || (first != nullptr && second != nullptr && *first == *second);
 }
 
 /// Returns whether a kernel only selects or arranges numbers. Rounding before the kernel then gives
@@ -47,22 +47,22 @@ GLIA_INLINE void merge_quantizers(graph& g) {
     if (k == nullptr) {
       continue;
     }
-    value_id from = last.operands[0];
-    std::size_t behind = graph_uses::none;  // the node that uses `from`; none: it is `last`
-    while (uses.taken_once(from) && uses.maker(from) != graph_uses::none) {
-      const std::size_t n = uses.maker(from);
+    value_id source = last.operands[0];
+    std::size_t behind = graph_uses::no_node;  // the node that uses `source`; none: it is `last`
+    while (uses.taken_once(source) && uses.maker(source) != graph_uses::no_node) {
+      const std::size_t n = uses.maker(source);
       const graph_node& node = g.nodes()[n];
       const auto* const first = node.kernel.as<kernels::fake_quantize>();
       if (first != nullptr && *first == *k && g.spec(node.operands[1]).shape == shape{1} &&
           detail::same_numbers(g, node.operands[1], last.operands[1])) {
-        (behind == graph_uses::none ? last : g.nodes()[behind]).operands[0] = node.operands[0];
+        (behind == graph_uses::no_node ? last : g.nodes()[behind]).operands[0] = node.operands[0];
         break;
       }
       if (!detail::picks_numbers(node.kernel)) {
         break;
       }
       behind = n;
-      from = node.operands[0];
+      source = node.operands[0];
     }
   }
 }

@@ -31,9 +31,9 @@ class weight_packer {
       } else if (all_fixed(node)) {
         pack(node);
       }
-      made_.push_back(std::move(node));
+      nodes_.push_back(std::move(node));
     }
-    graph_->nodes() = std::move(made_);
+    graph_->nodes() = std::move(nodes_);
   }
 
  private:
@@ -61,20 +61,21 @@ class weight_packer {
   }
 
   void pack_pooled(graph_node& node, const kernels::conv2d_max_pool2d& pooled) {
-    if (pooled.keeps_positions || pooled.how.groups != 1) {
+    if (pooled.keeps_positions || pooled.geometry.groups != 1) {
       return;
     }
     const value_id w = node.operands[1];
-    if (transforms(pooled.how, graph_->spec(w).shape)) {
-      const value_id made = graph_->add_value(kernels::pack_transformed::result(graph_->spec(w)));
-      made_.push_back(
-          {node.kernel.made_into(kernels::pack_transformed{}), {w}, {made}, node.place});
-      node.operands.push_back(made);
+    if (transforms(pooled.geometry, graph_->spec(w).shape)) {
+      const value_id packed = graph_->add_value(kernels::pack_transformed::result(graph_->spec(w)));
+      nodes_.push_back(
+          {node.kernel.made_into(kernels::pack_transformed{}), {w}, {packed}, node.place});
+      node.operands.push_back(packed);
     } else {
       node.operands.push_back(panels(node, w, node.operands[2]));
     }
     node.results.resize(1);
-    node.kernel = node.kernel.made_into(kernels::packed_conv2d_max_pool2d{pooled.how, pooled.map});
+    node.kernel =
+        node.kernel.made_into(kernels::packed_conv2d_max_pool2d{pooled.geometry, pooled.map});
   }
 
   /// Replaces a single convolution by a chain of one link. If it processes the steps of only a few
@@ -108,9 +109,9 @@ class weight_packer {
 
   void pack_product(graph_node& node, const kernels::conv2d& conv, const shape& x, const shape& w) {
     const auto add = [&](const auto& k, std::vector<value_id> operands, const shape& s) {
-      const value_id made = graph_->add_value(real_of(s));
-      made_.push_back({node.kernel.made_into(k), std::move(operands), {made}, node.place});
-      return made;
+      const value_id result = graph_->add_value(real_of(s));
+      nodes_.push_back({node.kernel.made_into(k), std::move(operands), {result}, node.place});
+      return result;
     };
     const std::size_t rows = x[0] * x[1] * x[2];
     const shape matrix{w[2], w[3]};
@@ -133,10 +134,11 @@ class weight_packer {
 
   /// Packs the weights of a node.
   [[nodiscard]] value_id panels(const graph_node& node, value_id w, value_id bias) {
-    const value_id made =
+    const value_id packed =
         graph_->add_value(kernels::pack_panels::result(graph_->spec(w), graph_->spec(bias)));
-    made_.push_back({node.kernel.made_into(kernels::pack_panels{}), {w, bias}, {made}, node.place});
-    return made;
+    nodes_.push_back(
+        {node.kernel.made_into(kernels::pack_panels{}), {w, bias}, {packed}, node.place});
+    return packed;
   }
 
   // With more sequences, each thread processes some of them.
@@ -144,7 +146,7 @@ class weight_packer {
 
   graph* graph_;
   const std::vector<bool>* fixed_;
-  std::vector<graph_node> made_;
+  std::vector<graph_node> nodes_;
 };
 
 }  // namespace detail

@@ -53,9 +53,9 @@ class keras_file {
   /// Returns the path of a layer's weight in the file. If the file does not have the weight,
   /// returns the path that Keras would write.
   [[nodiscard]] std::string path_of(const std::string& layer, const std::string& weight) const {
-    const auto at = layers_.find(layer);
-    if (at != layers_.end() && at->second.contains(weight)) {
-      return at->second.find(weight)->second;
+    const auto found = layers_.find(layer);
+    if (found != layers_.end() && found->second.contains(weight)) {
+      return found->second.find(weight)->second;
     }
     return text(layer, '/', layer, '/', weight, ":0");
   }
@@ -174,8 +174,8 @@ class keras_file {
     }
   }
   if (!classifies) {
-    const std::vector<std::string> others = found.classifier();
-    map.ignored_suffixes.insert(map.ignored_suffixes.end(), others.begin(), others.end());
+    const std::vector<std::string> paths = found.classifier();
+    map.ignored_suffixes.insert(map.ignored_suffixes.end(), paths.begin(), paths.end());
   }
   return map;
 }

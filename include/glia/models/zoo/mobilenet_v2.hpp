@@ -195,10 +195,10 @@ class mobilenet_v2 {
   /// Returns the number of channels times the width, rounded to the nearest multiple of 8 as in the
   /// paper's code. If this rounds down by more than a tenth, the next larger multiple is returned.
   [[nodiscard]] std::size_t scaled_channels(std::size_t channels) const {
-    const double wanted = static_cast<double>(channels) * options_.width;
+    const double exact = static_cast<double>(channels) * options_.width;
     const std::size_t rounded =
-        std::max<std::size_t>(8, static_cast<std::size_t>(wanted + 4) / 8 * 8);
-    return static_cast<double>(rounded) < 0.9 * wanted ? rounded + 8 : rounded;
+        std::max<std::size_t>(8, static_cast<std::size_t>(exact + 4) / 8 * 8);
+    return static_cast<double>(rounded) < 0.9 * exact ? rounded + 8 : rounded;
   }
 
   mobilenet_v2_options options_;

@@ -55,17 +55,17 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
                                            const std::string& prefix = "") {
   name_map map;
   for (const mobilenet_v2::unit& unit : net.units()) {
-    const std::string own = prefix + unit.name;
-    map.sources.push_back({own + ".kernel", unit.name + ".weight", tensor_layout::oihw});
+    const std::string path = prefix + unit.name;
+    map.sources.push_back({path + ".kernel", unit.name + ".weight", tensor_layout::oihw});
     if (unit.normalization) {
-      const std::string norm = own + ".normalization";
+      const std::string norm = path + ".normalization";
       map.sources.push_back({norm + ".gamma", "", {}, 1});
       map.sources.push_back({norm + ".beta", unit.name + ".bias"});
       map.sources.push_back({norm + ".moving_mean", "", {}, 0});
       map.sources.push_back(
           {norm + ".moving_variance", "", {}, static_cast<float>(1 - unit.normalization->epsilon)});
     } else {
-      map.sources.push_back({own + ".bias", unit.name + ".bias"});
+      map.sources.push_back({path + ".bias", unit.name + ".bias"});
     }
   }
   return map;
@@ -84,13 +84,13 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
                        "the network with use_batch_norm = true");
   name_map map;
   for (const mobilenet_v2::unit& unit : net.units()) {
-    const std::string own = prefix + unit.name;
+    const std::string path = prefix + unit.name;
     const std::string module = detail::torchvision_module(unit.name);
-    map.sources.push_back({own + ".kernel", module + ".weight", tensor_layout::oihw});
+    map.sources.push_back({path + ".kernel", module + ".weight", tensor_layout::oihw});
     // The batch normalization is the next module after the convolution.
     const std::size_t dot = module.rfind('.');
     const std::size_t number = std::stoul(module.substr(dot + 1));
-    detail::add_normalization(map, own + ".normalization",
+    detail::add_normalization(map, path + ".normalization",
                               text(module.substr(0, dot + 1), number + 1));
   }
   map.ignored_suffixes = {".num_batches_tracked"};

@@ -57,8 +57,8 @@ class resnet_writer {
     // Keras pads with zeros. After a ReLU, this gives the same maxima.
     x = net_.add("pool1_pool", max_pool2d{.pool_size = 3, .strides = 2, .padding = 1}, x);
     net_.end_stage();
-    x = add_blocks(net_, blocks, x, [this](const resnet_place& at, std::size_t y) {
-      return block(at, at.block == 0 && at.group > 0 ? 2 : 1, y);
+    x = add_blocks(net_, blocks, x, [this](const resnet_place& place, std::size_t y) {
+      return block(place, place.block == 0 && place.group > 0 ? 2 : 1, y);
     });
     add_top(net_, x, options_);
     return std::move(net_);
@@ -71,18 +71,19 @@ class resnet_writer {
     padding2d padding = 0;
   };
 
-  [[nodiscard]] std::size_t block(const resnet_place& at, std::size_t stride, std::size_t x) {
+  [[nodiscard]] std::size_t block(const resnet_place& place, std::size_t stride, std::size_t x) {
     const std::size_t first = keras_ ? stride : 1;
-    const std::size_t shortcut =
-        at.block == 0
-            ? normalized(at.name + "_0", 4 * at.filters, {.kernel_size = 1, .strides = stride}, x)
-            : x;
-    std::size_t y = activated(at.name + "_1", at.filters, {.kernel_size = 1, .strides = first}, x);
-    y = activated(at.name + "_2", at.filters,
+    const std::size_t shortcut = place.block == 0
+                                     ? normalized(place.name + "_0", 4 * place.filters,
+                                                  {.kernel_size = 1, .strides = stride}, x)
+                                     : x;
+    std::size_t y =
+        activated(place.name + "_1", place.filters, {.kernel_size = 1, .strides = first}, x);
+    y = activated(place.name + "_2", place.filters,
                   {.kernel_size = 3, .strides = stride / first, .padding = 1}, y);
-    y = normalized(at.name + "_3", 4 * at.filters, {.kernel_size = 1}, y);
-    y = net_.add(at.name + "_add", join::add{}, {y, shortcut});
-    return net_.add(at.name + "_out", relu, y);
+    y = normalized(place.name + "_3", 4 * place.filters, {.kernel_size = 1}, y);
+    y = net_.add(place.name + "_add", join::add{}, {y, shortcut});
+    return net_.add(place.name + "_out", relu, y);
   }
 
   std::size_t activated(const std::string& name, std::size_t filters, const window& w,

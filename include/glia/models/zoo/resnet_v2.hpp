@@ -28,8 +28,8 @@ class resnet_v2_writer {
     x = net_.add("pool1_pad", zero_pad2d{1}, x);
     x = net_.add("pool1_pool", max_pool2d{.pool_size = 3, .strides = 2}, x);
     net_.end_stage();
-    x = add_blocks(net_, blocks, x, [&](const resnet_place& at, std::size_t y) {
-      return block(at, at.last && at.group + 1 < blocks.size() ? 2 : 1, y);
+    x = add_blocks(net_, blocks, x, [&](const resnet_place& place, std::size_t y) {
+      return block(place, place.last && place.group + 1 < blocks.size() ? 2 : 1, y);
     });
     x = activated("post", x);
     net_.end_stage();
@@ -45,21 +45,22 @@ class resnet_v2_writer {
     bool use_bias = false;
   };
 
-  [[nodiscard]] std::size_t block(const resnet_place& at, std::size_t stride, std::size_t x) {
-    const std::size_t before = activated(at.name + "_preact", x);
+  [[nodiscard]] std::size_t block(const resnet_place& place, std::size_t stride, std::size_t x) {
+    const std::size_t preact = activated(place.name + "_preact", x);
     const std::size_t shortcut =
-        at.block == 0 ? convolution(at.name + "_0", 4 * at.filters,
-                                    {.kernel_size = 1, .strides = stride, .use_bias = true}, before)
+        place.block == 0
+            ? convolution(place.name + "_0", 4 * place.filters,
+                          {.kernel_size = 1, .strides = stride, .use_bias = true}, preact)
         : stride == 1
             ? x
-            : net_.add(at.name + "_0_pool", max_pool2d{.pool_size = 1, .strides = stride}, x);
-    std::size_t y = convolution(at.name + "_1", at.filters, {.kernel_size = 1}, before);
-    y = activated(at.name + "_1", y);
-    y = convolution(at.name + "_2", at.filters, {.kernel_size = 3, .strides = stride, .padding = 1},
-                    y);
-    y = activated(at.name + "_2", y);
-    y = convolution(at.name + "_3", 4 * at.filters, {.kernel_size = 1, .use_bias = true}, y);
-    return net_.add(at.name + "_out", join::add{}, {y, shortcut});
+            : net_.add(place.name + "_0_pool", max_pool2d{.pool_size = 1, .strides = stride}, x);
+    std::size_t y = convolution(place.name + "_1", place.filters, {.kernel_size = 1}, preact);
+    y = activated(place.name + "_1", y);
+    y = convolution(place.name + "_2", place.filters,
+                    {.kernel_size = 3, .strides = stride, .padding = 1}, y);
+    y = activated(place.name + "_2", y);
+    y = convolution(place.name + "_3", 4 * place.filters, {.kernel_size = 1, .use_bias = true}, y);
+    return net_.add(place.name + "_out", join::add{}, {y, shortcut});
   }
 
   std::size_t activated(const std::string& name, std::size_t x) {

@@ -59,9 +59,9 @@ class squeezenet_writer {
   /// of 1x1 and 4 * squeezed filters of 3x3.
   [[nodiscard]] std::size_t fire(const std::string& name, std::size_t squeezed, std::size_t x) {
     x = convolution(name + ".squeeze1x1", squeezed, 1, valid, x);
-    const std::size_t one = convolution(name + ".expand1x1", 4 * squeezed, 1, valid, x);
-    const std::size_t three = convolution(name + ".expand3x3", 4 * squeezed, 3, 1, x);
-    return net_.add(name + ".concat", join::concat{}, {one, three});
+    const std::size_t expand1x1 = convolution(name + ".expand1x1", 4 * squeezed, 1, valid, x);
+    const std::size_t expand3x3 = convolution(name + ".expand3x3", 4 * squeezed, 3, 1, x);
+    return net_.add(name + ".concat", join::concat{}, {expand1x1, expand3x3});
   }
   [[nodiscard]] std::size_t convolution(const std::string& name, std::size_t filters,
                                         extent2d kernel, const padding2d& padding, std::size_t x,

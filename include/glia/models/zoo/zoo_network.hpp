@@ -109,10 +109,10 @@ class zoo_network {
   [[nodiscard]] std::size_t stages_end() const { return end_; }
   /// The index of the stage that contains a layer. Throws `value_error` for an unknown name.
   [[nodiscard]] std::size_t stage_of(std::string_view name) const {
-    const auto at = std::find_if(nodes_.begin(), nodes_.end(),
-                                 [&](const zoo_node& node) { return node.name == name; });
-    require<value_error>(at != nodes_.end(), name_, ": there is no layer '", name, "'");
-    const auto number = static_cast<std::size_t>(at - nodes_.begin());
+    const auto found = std::find_if(nodes_.begin(), nodes_.end(),
+                                    [&](const zoo_node& node) { return node.name == name; });
+    require<value_error>(found != nodes_.end(), name_, ": there is no layer '", name, "'");
+    const auto number = static_cast<std::size_t>(found - nodes_.begin());
     return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), number) -
                                     ends_.begin());
   }

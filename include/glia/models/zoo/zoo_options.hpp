@@ -29,8 +29,8 @@ inline void require_width(std::string_view name, const zoo_options& options) {
 
 /// Returns the number of channels times the width, rounded, at least 1.
 [[nodiscard]] inline std::size_t scaled_channels(std::size_t channels, const zoo_options& options) {
-  const double wanted = std::round(static_cast<double>(channels) * options.width);
-  return std::max<std::size_t>(1, static_cast<std::size_t>(wanted));
+  const double rounded = std::round(static_cast<double>(channels) * options.width);
+  return std::max<std::size_t>(1, static_cast<std::size_t>(rounded));
 }
 
 /// Adds the last stage: global average pooling and, if there are classes, the classifier, with

@@ -15,10 +15,10 @@ namespace glia::onnx::reading {
 
 /// Returns the attribute `blocksize`: the number of pixels along one side of a block.
 [[nodiscard]] inline std::size_t block_size(const operation& n) {
-  const std::int64_t given = n.integer("blocksize", 0);
-  require<data_error>(given > 0 && given < 1 << 16, "has the block size ", given,
+  const std::int64_t size = n.integer("blocksize", 0);
+  require<data_error>(size > 0 && size < 1 << 16, "has the block size ", size,
                       "; expected 1 to 65535");
-  return static_cast<std::size_t>(given);
+  return static_cast<std::size_t>(size);
 }
 
 inline void depth_to_space(operation& n) {
@@ -54,19 +54,19 @@ inline void triangle(operation& n) {
   const std::size_t rows = x.extents[x.rank() - 2];
   const std::size_t columns = x.extents.back();
   require_few({rows, columns});
-  std::vector<std::int64_t> kept;
+  std::vector<std::int64_t> mask;
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < columns; ++j) {
-      const std::int64_t off = static_cast<std::int64_t>(j) - static_cast<std::int64_t>(i);
-      kept.push_back((upper ? off >= k : off <= k) ? 1 : 0);
+      const std::int64_t diagonal = static_cast<std::int64_t>(j) - static_cast<std::int64_t>(i);
+      mask.push_back((upper ? diagonal >= k : diagonal <= k) ? 1 : 0);
     }
   }
-  n.x = {known_tensor(integer_numbers(std::move(kept), {rows, columns})), x,
+  n.x = {known_tensor(integer_numbers(std::move(mask), {rows, columns})), x,
          known_tensor(real_numbers({0}, {}))};
   elementwise(
       n, 3,
-      [&](const auto& all) {
-        return n.out.call(kernels::select{}, {all[0], all[1], all[2]});
+      [&](const auto& values) {
+        return n.out.call(kernels::select{}, {values[0], values[1], values[2]});
       },
       x.type);
 }
@@ -78,7 +78,7 @@ inline void reverse_sequence(operation& n) {
   const std::size_t time = axis_in(n.integer("time_axis", 0), x.rank());
   require<data_error>(batch != time && lengths.size() == x.extents[batch], "has ", lengths.size(),
                       " lengths for a tensor of shape ", words(x.extents));
-  std::vector<tensor> all;
+  std::vector<tensor> sequences;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const std::size_t extent = x.extents[time];
     require<data_error>(lengths[i] >= 0 && static_cast<std::size_t>(lengths[i]) <= extent,
@@ -86,9 +86,9 @@ inline void reverse_sequence(operation& n) {
     const auto length = static_cast<std::size_t>(lengths[i]);
     std::vector<std::size_t> rows = plain_order(extent);
     std::reverse(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(length));
-    all.push_back(picked(n.out, part(n.out, x, batch, i, 1), time, rows));
+    sequences.push_back(picked(n.out, part(n.out, x, batch, i, 1), time, rows));
   }
-  n.give(all.empty() ? x : joined(n.out, all, batch));
+  n.give(sequences.empty() ? x : joined(n.out, sequences, batch));
 }
 
 inline void eye_like(operation& n) {
@@ -97,17 +97,17 @@ inline void eye_like(operation& n) {
   require_few(x.extents);
   const std::int64_t k = n.integer("k", 0);
   const auto type = static_cast<element_type>(n.integer("dtype", x.type));
-  std::vector<double> all(x.size(), 0);
+  std::vector<double> elements(x.size(), 0);
   for (std::size_t i = 0; i < x.extents[0]; ++i) {
     for (std::size_t j = 0; j < x.extents[1]; ++j) {
-      const std::int64_t off = static_cast<std::int64_t>(j) - static_cast<std::int64_t>(i);
-      all[i * x.extents[1] + j] = off == k ? 1 : 0;
+      const std::int64_t diagonal = static_cast<std::int64_t>(j) - static_cast<std::int64_t>(i);
+      elements[i * x.extents[1] + j] = diagonal == k ? 1 : 0;
     }
   }
   if (is_real(type)) {
-    return n.give(known_tensor(real_numbers(std::move(all), x.extents, type)));
+    return n.give(known_tensor(real_numbers(std::move(elements), x.extents, type)));
   }
-  n.give(known_tensor(integer_numbers({all.begin(), all.end()}, x.extents, type)));
+  n.give(known_tensor(integer_numbers({elements.begin(), elements.end()}, x.extents, type)));
 }
 
 }  // namespace glia::onnx::reading

@@ -83,9 +83,9 @@ class graph_builder {
   }
   /// Returns whether an axis of the file contains the samples, alone or joined with other axes.
   [[nodiscard]] bool has_samples(const tensor& t, std::size_t axis) const {
-    const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
-    return at &&
-           std::find(t.axes[axis].begin(), t.axes[axis].end(), at->axis) != t.axes[axis].end();
+    const auto batch_axis = t.computed() ? samples.axis_of(t.id) : std::nullopt;
+    return batch_axis && std::find(t.axes[axis].begin(), t.axes[axis].end(), batch_axis->axis) !=
+                             t.axes[axis].end();
   }
   [[nodiscard]] bool depends_on_samples(value_id id) const {
     return id != no_value && id < of_samples_.size() && of_samples_[id];
@@ -108,16 +108,18 @@ class graph_builder {
   value_id divide(value_id a, value_id b) {
     return multiply(a, apply(unary_function::reciprocal, b));
   }
-  value_id reshape(value_id x, const shape& to) {
-    return shape_of_value(x) == to ? x : call(kernels::reshape{to}, {x});
+  value_id reshape(value_id x, const shape& new_shape) {
+    return shape_of_value(x) == new_shape ? x : call(kernels::reshape{new_shape}, {x});
   }
-  /// Reshapes x to `to`. `now_at[i]` is the axis of `to` that corresponds to axis i of x.
-  value_id reshape(value_id x, const shape& to, const std::vector<std::size_t>& now_at) {
-    const value_id y = reshape(x, to);
-    const auto at = samples.axis_of(x);
-    if (samples.samples == 1 && at && y != x && now_at[at->axis] < to.rank() &&
-        to[now_at[at->axis]] == shape_of_value(x)[at->axis]) {
-      samples.move(y, {now_at[at->axis], at->inner});
+  /// Reshapes x to `new_shape`. `new_axes[i]` is the axis of `new_shape` that corresponds to axis i
+  /// of x.
+  value_id reshape(value_id x, const shape& new_shape, const std::vector<std::size_t>& new_axes) {
+    const value_id y = reshape(x, new_shape);
+    const auto batch_axis = samples.axis_of(x);
+    if (samples.samples == 1 && batch_axis && y != x &&
+        new_axes[batch_axis->axis] < new_shape.rank() &&
+        new_shape[new_axes[batch_axis->axis]] == shape_of_value(x)[batch_axis->axis]) {
+      samples.move(y, {new_axes[batch_axis->axis], batch_axis->inner});
     }
     return y;
   }
@@ -126,8 +128,8 @@ class graph_builder {
                ? x
                : call(kernels::permute_axes{kernels::axis_list(order.begin(), order.end())}, {x});
   }
-  value_id sum_to(value_id x, const shape& to) {
-    return shape_of_value(x) == to ? x : call(kernels::sum_to{to}, {x});
+  value_id sum_to(value_id x, const shape& new_shape) {
+    return shape_of_value(x) == new_shape ? x : call(kernels::sum_to{new_shape}, {x});
   }
   value_id slice(value_id x, std::size_t axis, std::size_t begin, std::size_t extent) {
     return begin == 0 && extent == shape_of_value(x)[axis]
@@ -135,27 +137,27 @@ class graph_builder {
                : call(kernels::slice{axis, begin, extent}, {x});
   }
   value_id full(const shape& s, double value) { return call(kernels::full{s, value}, {}); }
-  value_id constant(const shape& s, std::vector<double> all) {
-    return calls.add_constant(real_of(s), std::move(all));
+  value_id constant(const shape& s, std::vector<double> elements) {
+    return calls.add_constant(real_of(s), std::move(elements));
   }
-  value_id indices(const shape& s, std::vector<std::int32_t> all) {
-    return calls.add_constant({s, element::index}, std::move(all));
+  value_id indices(const shape& s, std::vector<std::int32_t> elements) {
+    return calls.add_constant({s, element::index}, std::move(elements));
   }
   /// Concatenates any number of values, with as few kernel calls as possible.
   value_id concat(std::vector<value_id> parts, std::size_t axis) {
-    constexpr std::size_t most = kernels::concat::operands;
+    constexpr std::size_t max_operands = kernels::concat::operands;
     while (parts.size() > 1) {
       std::vector<value_id> joined;
-      for (std::size_t i = 0; i < parts.size(); i += most) {
-        std::vector<value_id> some(
+      for (std::size_t i = 0; i < parts.size(); i += max_operands) {
+        std::vector<value_id> group(
             parts.begin() + static_cast<std::ptrdiff_t>(i),
-            parts.begin() + static_cast<std::ptrdiff_t>(std::min(i + most, parts.size())));
-        if (some.size() == 1) {
-          joined.push_back(some[0]);
+            parts.begin() + static_cast<std::ptrdiff_t>(std::min(i + max_operands, parts.size())));
+        if (group.size() == 1) {
+          joined.push_back(group[0]);
           continue;
         }
-        some.resize(most, no_value);
-        joined.push_back(call(kernels::concat{axis}, std::move(some)));
+        group.resize(max_operands, no_value);
+        joined.push_back(call(kernels::concat{axis}, std::move(group)));
       }
       parts = std::move(joined);
     }
@@ -184,34 +186,35 @@ class graph_builder {
   /// Returns a tensor with the value `id` and with the extents and layout of `like`.
   [[nodiscard]] static tensor with_value(tensor like, value_id id) {
     like.known = nullptr;
-    like.from = nullptr;
+    like.source = nullptr;
     like.id = id;
     return like;
   }
 
-  /// Returns a tensor with its axes in memory in the order `places`, reshaped to `to`.
-  value_id arranged(const tensor& t, const std::vector<std::size_t>& places, const shape& to) {
+  /// Returns a tensor with its axes in memory in the order `places`, reshaped to `new_shape`.
+  value_id arranged(const tensor& t, const std::vector<std::size_t>& places,
+                    const shape& new_shape) {
     if (t.known != nullptr) {
-      return constant(to, reals_of(permuted(*t.known, places)));
+      return constant(new_shape, reals_of(permuted(*t.known, places)));
     }
-    if (t.from != nullptr) {
-      return on_steps(t, places, weight_as(t, places, to, true));
+    if (t.source != nullptr) {
+      return on_steps(t, places, weight_as(t, places, new_shape, true));
     }
     if (std::is_sorted(places.begin(), places.end())) {
-      return reshape(t.id, to);
+      return reshape(t.id, new_shape);
     }
     const auto known = turned_.find({t.id, places});
     const value_id turned = known != turned_.end() ? known->second : permute(t.id, places);
     turned_[{t.id, places}] = turned;
-    return reshape(turned, to);
+    return reshape(turned, new_shape);
   }
   /// Returns whether a tensor is a weight that needs no extra node, such as a permute, to have this
   /// layout.
   [[nodiscard]] bool is_at_hand(const tensor& t, const std::vector<std::size_t>& places,
-                                const shape& to) const {
-    return t.from != nullptr && std::all_of(weights.begin(), weights.end(), [&](const auto& one) {
-             return one.from != t.from ||
-                    (one.split == t.stored && one.places == places && one.shape == to);
+                                const shape& new_shape) const {
+    return t.source != nullptr && std::all_of(weights.begin(), weights.end(), [&](const auto& w) {
+             return w.source != t.source ||
+                    (w.split == t.stored && w.places == places && w.shape == new_shape);
            });
   }
   /// Returns a tensor with the file's axes in this order, each as one axis in memory.
@@ -219,28 +222,28 @@ class graph_builder {
     static_cast<void>(shape_of(t.extents));
     require<data_error>(order.size() == t.rank(), "got a tensor with ", t.rank(),
                         " axes; expected ", order.size(), " axes");
-    shape to;
+    shape new_shape;
     for (const std::size_t axis : order) {
-      to.push_back(t.extents[axis]);
+      new_shape.push_back(t.extents[axis]);
     }
-    return with_samples_of(t, order, arranged(t, places_in(t, order), to));
+    return with_samples_of(t, order, arranged(t, places_in(t, order), new_shape));
   }
   value_id plain(const tensor& t) { return stored_as(t, plain_order(t.rank())); }
   /// For a batch of one sample: makes this axis of the file the batch axis, if that is possible,
   /// and returns the tensor.
   tensor with_sample_at(const tensor& t, std::size_t axis) {
-    const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
-    if (samples.samples != 1 || !at || has_samples(t, axis) || t.extents[axis] != 1) {
+    const auto batch_axis = t.computed() ? samples.axis_of(t.id) : std::nullopt;
+    if (samples.samples != 1 || !batch_axis || has_samples(t, axis) || t.extents[axis] != 1) {
       return t;
     }
     const value_id lying = plain(t);
     const shape s = shape_of_value(lying);
-    const sample_axis wanted{axis, 1};
-    if (!samples.axis_of(lying) || !samples.can_move(s, *samples.axis_of(lying), wanted)) {
+    const sample_axis target{axis, 1};
+    if (!samples.axis_of(lying) || !samples.can_move(s, *samples.axis_of(lying), target)) {
       return t;
     }
     const value_id moved = call(kernels::reshape{s}, {lying});
-    samples.move(moved, wanted);
+    samples.move(moved, target);
     return computed(moved, t.type);
   }
   /// Returns the axes in memory that hold the file's axes `order`, in the same order.
@@ -265,14 +268,14 @@ class graph_builder {
     }
     const auto same =
         std::find_if(dequantized_.begin(), dequantized_.end(), [&](const auto& known) {
-          return known->data.message == t.from->data.message && *known->steps == steps;
+          return known->data.message == t.source->data.message && *known->steps == steps;
         });
     if (same != dequantized_.end()) {
-      t.from = same->get();
+      t.source = same->get();
     } else {
       dequantized_.push_back(
-          std::make_shared<const weight>(weight{t.from->name, t.from->data, std::move(steps)}));
-      t.from = dequantized_.back().get();
+          std::make_shared<const weight>(weight{t.source->name, t.source->data, std::move(steps)}));
+      t.source = dequantized_.back().get();
     }
     t.type = ::onnx::TensorProto::FLOAT;
     return t;
@@ -280,7 +283,7 @@ class graph_builder {
 
   /// Returns a running statistic: weights that are not trained.
   value_id statistic(const tensor& t) {
-    require<data_error>(t.from != nullptr && t.rank() == 1,
+    require<data_error>(t.source != nullptr && t.rank() == 1,
                         "expected statistics stored in the file, along one axis");
     return weight_as(t, {0}, shape_of(t.extents), false);
   }
@@ -292,31 +295,32 @@ class graph_builder {
       t = computed(plain(t), t.type);
     }
     const std::vector<std::size_t> places = t.axes[axis];
-    dims now;
+    dims old_pieces;
     for (const std::size_t place : places) {
-      now.push_back(t.stored[place]);
+      old_pieces.push_back(t.stored[place]);
     }
-    if (now == pieces) {
+    if (old_pieces == pieces) {
       return t;
     }
     if (places.size() != 1) {
       t = computed(plain(t), t.type);
       return split(std::move(t), axis, pieces);
     }
-    const std::size_t at = places[0];
-    const std::size_t more = pieces.size() - 1;  // if `now` is not empty, neither is `pieces`
-    dims stored(t.stored.begin(), t.stored.begin() + static_cast<std::ptrdiff_t>(at));
+    const std::size_t position = places[0];
+    // If `old_pieces` is not empty, `pieces` is not empty either.
+    const std::size_t added_axes = pieces.size() - 1;
+    dims stored(t.stored.begin(), t.stored.begin() + static_cast<std::ptrdiff_t>(position));
     stored.insert(stored.end(), pieces.begin(), pieces.end());
-    stored.insert(stored.end(), t.stored.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+    stored.insert(stored.end(), t.stored.begin() + static_cast<std::ptrdiff_t>(position) + 1,
                   t.stored.end());
-    for (auto& others : t.axes) {
-      for (std::size_t& place : others) {
-        place += place > at ? more : 0;
+    for (auto& axis_places : t.axes) {
+      for (std::size_t& place : axis_places) {
+        place += place > position ? added_axes : 0;
       }
     }
     t.axes[axis].clear();
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      t.axes[axis].push_back(at + i);
+      t.axes[axis].push_back(position + i);
     }
     t.stored = stored;
     if (t.computed()) {
@@ -328,55 +332,58 @@ class graph_builder {
   // --- element by element ------------------------------------------------------------------------
 
   /// Returns tensors broadcast to each other, in the layout of the largest one.
-  aligned align(std::span<const tensor> all) {
+  aligned align(std::span<const tensor> tensors) {
     dims extents;
-    for (const tensor& t : all) {
+    for (const tensor& t : tensors) {
       extents = broadcast(extents, t.extents);
     }
     static_cast<void>(shape_of(extents));
     // Do not use the layout of a tensor that has these extents only in a batch of one sample:
     // layouts must not depend on the batch size.
-    const bool varies = std::any_of(all.begin(), all.end(),
+    const bool varies = std::any_of(tensors.begin(), tensors.end(),
                                     [&](const tensor& t) { return depends_on_samples(t.id); });
-    const auto lead = std::find_if(all.begin(), all.end(), [&](const tensor& t) {
+    const auto lead = std::find_if(tensors.begin(), tensors.end(), [&](const tensor& t) {
       return t.computed() && t.extents == extents && depends_on_samples(t.id) == varies;
     });
     // The axes of extent 1 are added to the axes of the leading tensor.
-    const bool fits = std::all_of(all.begin(), all.end(), [&](const tensor& t) {
-      const auto ones = [](const dims& d) { return std::count(d.begin(), d.end(), 1U); };
-      const auto more = static_cast<std::size_t>(std::max(ones(t.extents), ones(t.stored)));
-      return !t.computed() || lead == all.end() || lead->stored.size() + more <= shape::max_rank;
+    const bool fits = std::all_of(tensors.begin(), tensors.end(), [&](const tensor& t) {
+      const auto count_ones = [](const dims& d) { return std::count(d.begin(), d.end(), 1U); };
+      const auto added_axes =
+          static_cast<std::size_t>(std::max(count_ones(t.extents), count_ones(t.stored)));
+      return !t.computed() || lead == tensors.end() ||
+             lead->stored.size() + added_axes <= shape::max_rank;
     });
-    const bool leads = lead != all.end() && (fits || lead->stored.size() <= extents.size());
+    const bool leads = lead != tensors.end() && (fits || lead->stored.size() <= extents.size());
     tensor like{::onnx::TensorProto::FLOAT, extents};
     like.stored = leads ? lead->stored : extents;
     like.axes = leads ? lead->axes : plain_layout(extents.size());
     aligned result;
-    for (const tensor& t : all) {
-      result.values.push_back(beside(t, like));
+    for (const tensor& t : tensors) {
+      result.values.push_back(value_in_layout(t, like));
     }
     result.like = std::move(like);
     return result;
   }
 
-  /// Converts `given` to the layout of `like`, to which it is broadcast.
-  value_id beside(const tensor& given, const tensor& like) {
-    if (given.computed() && given.axes == like.axes && given.stored == like.stored) {
-      return given.id;
+  /// Converts `input` to the layout of `like`, to which it is broadcast.
+  value_id value_in_layout(const tensor& input, const tensor& like) {
+    if (input.computed() && input.axes == like.axes && input.stored == like.stored) {
+      return input.id;
     }
-    const tensor t =
-        given.from != nullptr && given.size() == 1 ? known_tensor(numbers_of(*given.from)) : given;
+    const tensor t = input.source != nullptr && input.size() == 1
+                         ? known_tensor(numbers_of(*input.source))
+                         : input;
     if (t.size() == 1 && !depends_on_samples(t.id)) {
       return t.known != nullptr ? constant({}, reals_of(*t.known)) : reshape(plain(t), {});
     }
     const std::size_t missing = like.rank() - t.rank();
     if (t.known != nullptr) {
-      return constant_beside(*t.known, like, missing);
+      return constant_in_layout(*t.known, like, missing);
     }
-    const auto pieces_of = [](const tensor& of, std::size_t axis) {
+    const auto pieces_of = [](const tensor& x, std::size_t axis) {
       dims pieces;
-      for (const std::size_t place : of.axes[axis]) {
-        pieces.push_back(of.stored[place]);
+      for (const std::size_t place : x.axes[axis]) {
+        pieces.push_back(x.stored[place]);
       }
       return pieces;
     };
@@ -398,70 +405,70 @@ class graph_builder {
     }
     // For each axis of `like` in memory: the corresponding axis of this tensor in memory, unless
     // the tensor is repeated along it.
-    const std::size_t nothing = wide.stored.size();
-    std::vector<std::size_t> from(like.stored.size(), nothing);
+    const std::size_t absent = wide.stored.size();
+    std::vector<std::size_t> source_axes(like.stored.size(), absent);
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
-      const auto& there = like.axes[axis + missing];
+      const auto& like_places = like.axes[axis + missing];
       if (wide.extents[axis] == 1) {
         continue;
       }
-      require<data_error>(wide.axes[axis].size() == there.size(),
+      require<data_error>(wide.axes[axis].size() == like_places.size(),
                           "cannot combine tensors whose axes are split differently");
-      for (std::size_t i = 0; i < there.size(); ++i) {
-        from[there[i]] = wide.axes[axis][i];
+      for (std::size_t i = 0; i < like_places.size(); ++i) {
+        source_axes[like_places[i]] = wide.axes[axis][i];
       }
     }
     std::vector<std::size_t> places;
-    shape to;
-    for (const std::size_t place : from) {
-      if (place != nothing) {
+    shape new_shape;
+    for (const std::size_t place : source_axes) {
+      if (place != absent) {
         places.push_back(place);
       }
       // Weights get no leading axes of extent 1, like the weights of glia's layers.
-      if (place != nothing || to.rank() > 0 || t.from == nullptr) {
-        to.push_back(place == nothing ? 1 : wide.stored[place]);
+      if (place != absent || new_shape.rank() > 0 || t.source == nullptr) {
+        new_shape.push_back(place == absent ? 1 : wide.stored[place]);
       }
     }
     // An axis of extent 1 can be at any position. Choose a position that needs no permutation.
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
       for (std::size_t i = 0; wide.extents[axis] == 1 && i < wide.axes[axis].size(); ++i) {
-        const std::size_t one = wide.axes[axis][i];
+        const std::size_t unit_place = wide.axes[axis][i];
         places.insert(std::find_if(places.begin(), places.end(),
-                                   [&](std::size_t place) { return place > one; }),
-                      one);
+                                   [&](std::size_t place) { return place > unit_place; }),
+                      unit_place);
       }
     }
-    return arranged(wide, places, to);
+    return arranged(wide, places, new_shape);
   }
 
-  [[nodiscard]] static std::vector<double> reals_of(const numbers& all) {
-    if (all.real()) {
-      return all.reals();
+  [[nodiscard]] static std::vector<double> reals_of(const numbers& x) {
+    if (x.real()) {
+      return x.reals();
     }
-    return {all.integers().begin(), all.integers().end()};
+    return {x.integers().begin(), x.integers().end()};
   }
 
  private:
-  value_id constant_beside(const numbers& all, const tensor& like, std::size_t missing) {
+  value_id constant_in_layout(const numbers& x, const tensor& like, std::size_t missing) {
     // Split the axes as in `like`, then permute them.
     dims split;
     std::vector<std::size_t> order(like.stored.size());
-    std::size_t at = 0;
+    std::size_t position = 0;
     for (std::size_t axis = 0; axis < like.rank(); ++axis) {
-      const bool repeated = axis < missing || all.extents[axis - missing] == 1;
+      const bool repeated = axis < missing || x.extents[axis - missing] == 1;
       for (const std::size_t place : like.axes[axis]) {
         split.push_back(repeated ? 1 : like.stored[place]);
-        order[place] = at++;
+        order[place] = position++;
       }
     }
-    numbers pieces = all;
+    numbers pieces = x;
     pieces.extents = split;
     pieces = permuted(pieces, order);
-    dims to = pieces.extents;
-    while (!to.empty() && to.front() == 1) {
-      to.erase(to.begin());
+    dims extents = pieces.extents;
+    while (!extents.empty() && extents.front() == 1) {
+      extents.erase(extents.begin());
     }
-    return constant(shape_of(to), reals_of(pieces));
+    return constant(shape_of(extents), reals_of(pieces));
   }
 
   /// Returns the new position of an axis after axes were split.
@@ -483,89 +490,90 @@ class graph_builder {
   /// scale for each index of the last axis. The weights then stay multiples of their scales in
   /// training. Returns other weights unchanged.
   value_id on_steps(const tensor& t, const std::vector<std::size_t>& places, value_id w) {
-    const shape to = shape_of_value(w);
-    if (!t.from->steps || !t.from->steps->symmetric() || to.rank() < 2) {
+    const shape s = shape_of_value(w);
+    if (!t.source->steps || !t.source->steps->symmetric() || s.rank() < 2) {
       return w;
     }
-    const quantized_steps& steps = *t.from->steps;
+    const quantized_steps& steps = *t.source->steps;
     std::vector<double> scales = steps.scales;
     if (steps.axis) {
-      const std::size_t place = place_of(*steps.axis, extents_of(*t.from->data.message), t.stored);
-      if (places.empty() || places.back() != place || to.back() != steps.scales.size()) {
+      const std::size_t place =
+          place_of(*steps.axis, extents_of(*t.source->data.message), t.stored);
+      if (places.empty() || places.back() != place || s.back() != steps.scales.size()) {
         return w;
       }
     } else {
-      scales.resize(to.back(), scales.at(0));
+      scales.resize(s.back(), scales.at(0));
     }
     value_id& known = on_steps_[w];
     if (known == 0) {
-      known = call(kernels::fake_quantize{{0, -128, 127}}, {w, constant({to.back()}, scales)});
+      known = call(kernels::fake_quantize{{0, -128, 127}}, {w, constant({s.back()}, scales)});
     }
     return known;
   }
 
-  value_id weight_as(const tensor& t, const std::vector<std::size_t>& places, const shape& to,
-                     bool trainable) {
+  value_id weight_as(const tensor& t, const std::vector<std::size_t>& places,
+                     const shape& new_shape, bool trainable) {
     if (!is_real(t.type)) {
-      numbers all = numbers_of(*t.from);
-      all.extents = t.stored;
-      return constant(to, reals_of(permuted(all, places)));
+      numbers integers = numbers_of(*t.source);
+      integers.extents = t.stored;
+      return constant(new_shape, reals_of(permuted(integers, places)));
     }
     // If an exporter has merged identical tensors, the same numbers can be both weights and a
     // statistic.
-    const auto first = std::find_if(weights.begin(), weights.end(), [&](const graph_weight& one) {
-      return one.from == t.from && one.trainable == trainable;
+    const auto first = std::find_if(weights.begin(), weights.end(), [&](const graph_weight& w) {
+      return w.source == t.source && w.trainable == trainable;
     });
-    const auto same = std::find_if(first, weights.end(), [&](const graph_weight& one) {
-      return one.from == t.from && one.trainable == trainable && one.split == t.stored &&
-             one.places == places && one.shape == to;
+    const auto same = std::find_if(first, weights.end(), [&](const graph_weight& w) {
+      return w.source == t.source && w.trainable == trainable && w.split == t.stored &&
+             w.places == places && w.shape == new_shape;
     });
     if (same != weights.end()) {
       return same->value;
     }
     if (first == weights.end()) {
       const bool known = std::any_of(weights.begin(), weights.end(),
-                                     [&](const graph_weight& one) { return one.from == t.from; });
-      const std::string name = t.from->name + (known ? "_2" : "");
-      const value_id id = calls.add_input(name, real_of(to));
-      const auto made = std::find_if(dequantized_.begin(), dequantized_.end(),
-                                     [&](const auto& one) { return one.get() == t.from; });
-      weights.push_back({id, t.from, name, t.stored, places, to, trainable,
-                         made == dequantized_.end() ? nullptr : *made});
+                                     [&](const graph_weight& w) { return w.source == t.source; });
+      const std::string name = t.source->name + (known ? "_2" : "");
+      const value_id id = calls.add_input(name, real_of(new_shape));
+      const auto owner = std::find_if(dequantized_.begin(), dequantized_.end(),
+                                      [&](const auto& w) { return w.get() == t.source; });
+      weights.push_back({id, t.source, name, t.stored, places, new_shape, trainable,
+                         owner == dequantized_.end() ? nullptr : *owner});
       return id;
     }
     // Permute the axes back to the file's order, and from there to the new order.
     shape split;
-    std::vector<std::size_t> back(first->places.size());
+    std::vector<std::size_t> inverse(first->places.size());
     for (std::size_t i = 0; i < first->places.size(); ++i) {
       split.push_back(first->split[first->places[i]]);
-      back[first->places[i]] = i;
+      inverse[first->places[i]] = i;
     }
-    const value_id file_order = permute(reshape(first->value, split), back);
-    return reshape(permute(reshape(file_order, shape_of(t.stored)), places), to);
+    const value_id file_order = permute(reshape(first->value, split), inverse);
+    return reshape(permute(reshape(file_order, shape_of(t.stored)), places), new_shape);
   }
 
   /// Marks the batch axis of `id`, which is the tensor with permuted axes, and returns `id`. For a
   /// batch of one sample, the shape does not show which axis of extent 1 is the batch axis, but the
   /// tensor does.
   value_id with_samples_of(const tensor& t, const std::vector<std::size_t>& order, value_id id) {
-    const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
-    if (samples.samples != 1 || !at) {
+    const auto batch_axis = t.computed() ? samples.axis_of(t.id) : std::nullopt;
+    if (samples.samples != 1 || !batch_axis) {
       return id;
     }
     for (std::size_t i = 0; i < order.size(); ++i) {
       const auto& places = t.axes[order[i]];
-      const auto found = std::find(places.begin(), places.end(), at->axis);
+      const auto found = std::find(places.begin(), places.end(), batch_axis->axis);
       if (found == places.end()) {
         continue;
       }
-      sample_axis wanted{i, at->inner};
+      sample_axis target{i, batch_axis->inner};
       for (auto inside = found + 1; inside != places.end(); ++inside) {
-        wanted.inner *= t.stored[*inside];
+        target.inner *= t.stored[*inside];
       }
-      if (samples.axis_of(id) != wanted) {
+      if (samples.axis_of(id) != target) {
         id = call(kernels::reshape{shape_of_value(id)}, {id});
-        samples.move(id, wanted);
+        samples.move(id, target);
       }
       break;
     }
@@ -576,7 +584,7 @@ class graph_builder {
   /// weight.
   [[nodiscard]] std::vector<float> numbers_of_weight(value_id id) const {
     const auto found = std::find_if(weights.begin(), weights.end(),
-                                    [&](const graph_weight& one) { return one.value == id; });
+                                    [&](const graph_weight& w) { return w.value == id; });
     return found == weights.end() ? std::vector<float>{} : found->read();
   }
 

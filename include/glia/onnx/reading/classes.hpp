@@ -28,7 +28,7 @@ struct classes_last {
 
 /// Returns operand 0 with one axis to work on, and sets `axis` to it. Up to opset 12, softmax and
 /// similar operations work on all axes from `axis` on. These axes are joined to one.
-[[nodiscard]] inline tensor over_one_axis(operation& n, std::size_t& axis) {
+[[nodiscard]] inline tensor single_axis_operand(operation& n, std::size_t& axis) {
   const tensor& x = n.operand(0);
   require<data_error>(x.rank() > 0, "expected a tensor with at least one axis, got a number");
   axis = axis_in(n.integer("axis", n.opset < 13 ? 1 : -1), x.rank());
@@ -36,33 +36,33 @@ struct classes_last {
     return x;
   }
   const auto middle = x.extents.begin() + static_cast<std::ptrdiff_t>(axis);
-  dims to(x.extents.begin(), middle);
-  to.push_back(count_of({middle, x.extents.end()}));
-  return reshaped(n.out, x, to);
+  dims extents(x.extents.begin(), middle);
+  extents.push_back(count_of({middle, x.extents.end()}));
+  return reshaped(n.out, x, extents);
 }
 
 inline void softmax(operation& n) {
   std::size_t axis = 0;
-  const tensor x = over_one_axis(n, axis);
+  const tensor x = single_axis_operand(n, axis);
   const classes_last rows(n.out, x, axis);
   const tensor y = n.out.computed(n.out.call(kernels::softmax{}, {rows.x}), rows.order, x.type);
   n.give(reshaped(n.out, y, n.x[0].extents));
 }
 inline void log_softmax(operation& n) {
   std::size_t axis = 0;
-  const tensor x = in_graph(n.out, over_one_axis(n, axis));
+  const tensor x = in_graph(n.out, single_axis_operand(n, axis));
   n.give(reshaped(n.out, logarithm_of_softmax(n.out, x, axis), n.x[0].extents));
 }
 
 /// Returns the index of the class with the largest or smallest number in each row.
 template <bool Largest>
 void arg_extremum(operation& n) {
-  const tensor& given = n.operand(0);
-  const std::size_t axis = axis_in(n.integer("axis", 0), given.rank());
+  const tensor& input = n.operand(0);
+  const std::size_t axis = axis_in(n.integer("axis", 0), input.rank());
   const bool last = n.integer("select_last_index", 0) != 0;
   const bool keep = n.integer("keepdims", 1) != 0;
-  tensor x = in_graph(n.out, given);
-  require<data_error>(x.size() > 0 && x.extents[axis] <= numbers::most,
+  tensor x = in_graph(n.out, input);
+  require<data_error>(x.size() > 0 && x.extents[axis] <= numbers::max_size,
                       "searches the largest of too many elements: ", words(x.extents));
   if (!Largest) {
     x.id = n.out.affine(x.id, -1, 0);
@@ -75,17 +75,18 @@ void arg_extremum(operation& n) {
   }
   const classes_last rows(n.out, x, axis);
   const shape s = n.out.shape_of_value(rows.x);
-  const value_id which = n.out.call(kernels::argmax{}, {rows.x});
+  const value_id index = n.out.call(kernels::argmax{}, {rows.x});
   std::vector<double> values;
   for (std::size_t i = 0; i < count; ++i) {
     values.push_back(static_cast<double>(last ? count - 1 - i : i));
   }
   const value_id number =
-      n.out.call(kernels::dense{}, {n.out.call(kernels::one_hot{count, 1, 0}, {which}),
+      n.out.call(kernels::dense{}, {n.out.call(kernels::one_hot{count, 1, 0}, {index}),
                                     n.out.constant({count, 1}, std::move(values)), no_value});
-  shape to = without_last_axis(s);
-  to.push_back(1);
-  tensor y = n.out.computed(n.out.reshape(number, to), rows.order, ::onnx::TensorProto::INT64);
+  shape result_shape = without_last_axis(s);
+  result_shape.push_back(1);
+  tensor y =
+      n.out.computed(n.out.reshape(number, result_shape), rows.order, ::onnx::TensorProto::INT64);
   if (!keep) {
     y = without_axes(n.out, y, {{axis}});
   }
@@ -94,12 +95,12 @@ void arg_extremum(operation& n) {
 
 inline void hardmax(operation& n) {
   std::size_t axis = 0;
-  const tensor x = in_graph(n.out, over_one_axis(n, axis));
+  const tensor x = in_graph(n.out, single_axis_operand(n, axis));
   const classes_last rows(n.out, x, axis);
   const shape s = n.out.shape_of_value(rows.x);
-  const value_id ones =
+  const value_id mask =
       n.out.call(kernels::one_hot{s.back(), 1, 0}, {n.out.call(kernels::argmax{}, {rows.x})});
-  const tensor y = n.out.computed(n.out.reshape(ones, s), rows.order, x.type);
+  const tensor y = n.out.computed(n.out.reshape(mask, s), rows.order, x.type);
   n.give(reshaped(n.out, y, n.x[0].extents));
 }
 
@@ -108,9 +109,9 @@ inline void hardmax(operation& n) {
 inline value_id shifted(graph_builder& out, value_id x, bool to_end, std::size_t places) {
   const shape s = out.shape_of_value(x);
   const std::size_t axis = s.rank() - 1;
-  const value_id more =
+  const value_id padded =
       out.call(kernels::pad{axis, to_end ? places : 0, to_end ? 0 : places, 0}, {x});
-  return out.slice(more, axis, to_end ? 0 : places, s.back());
+  return out.slice(padded, axis, to_end ? 0 : places, s.back());
 }
 
 /// Computes cumulative sums along an axis. Each step adds the array to itself, shifted by 1, 2, 4,

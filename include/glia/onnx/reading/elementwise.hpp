@@ -41,8 +41,8 @@ template <class F>
 void elementwise(operation& n, std::size_t count, const F& f,
                  element_type type = ::onnx::TensorProto::UNDEFINED) {
   require_operands(n, count);
-  aligned all = n.out.align(n.x);
-  tensor result = graph_builder::with_value(all.like, f(all.values));
+  aligned operands = n.out.align(n.x);
+  tensor result = graph_builder::with_value(operands.like, f(operands.values));
   // The broadcast result can have more axes in memory than the smaller operands.
   const shape whole = shape_of(result.stored);
   if (n.out.shape_of_value(result.id) != whole) {
@@ -63,8 +63,8 @@ void binary(operation& n) {
   if (t.known != nullptr && t.size() == 1) {
     return t.known->at(0);
   }
-  if (t.from != nullptr && t.size() == 1) {
-    return numbers_of(*t.from).at(0);
+  if (t.source != nullptr && t.size() == 1) {
+    return numbers_of(*t.source).at(0);
   }
   return std::nullopt;
 }
@@ -75,10 +75,10 @@ void binary(operation& n) {
 
 /// Rounds x toward 0.
 inline value_id truncated(graph_builder& out, value_id x) {
-  const auto below = [&](value_id of) {
-    return out.apply(unary_function::floor, out.apply(unary_function::relu, of));
+  const auto floor_positive = [&](value_id operand) {
+    return out.apply(unary_function::floor, out.apply(unary_function::relu, operand));
   };
-  return out.subtract(below(x), below(out.affine(x, -1, 0)));
+  return out.subtract(floor_positive(x), floor_positive(out.affine(x, -1, 0)));
 }
 
 inline void add(operation& n) {
@@ -96,9 +96,9 @@ inline void subtract(operation& n) {
   if (number && n.operand(0).computed() && leaves_shape(n.x[1], n.x[0])) {
     return n.give_like(n.x[0], n.out.affine(n.x[0].id, 1, -*number));
   }
-  const auto from = number_in(n.operand(0));
-  if (from && n.operand(1).computed() && leaves_shape(n.x[0], n.x[1])) {
-    return n.give_like(n.x[1], n.out.affine(n.x[1].id, -1, *from));
+  const auto minuend = number_in(n.operand(0));
+  if (minuend && n.operand(1).computed() && leaves_shape(n.x[0], n.x[1])) {
+    return n.give_like(n.x[1], n.out.affine(n.x[1].id, -1, *minuend));
   }
   elementwise(n, 2, [&](const auto& x) { return n.out.subtract(x[0], x[1]); });
 }
@@ -132,11 +132,11 @@ template <binary_function Function>
 void fold(operation& n) {
   static_cast<void>(n.operand(0));
   elementwise(n, n.x.size(), [&](std::vector<value_id> x) {
-    value_id all = x[0];
+    value_id result = x[0];
     for (std::size_t i = 1; i < x.size(); ++i) {
-      all = n.out.binary(Function, all, x[i]);
+      result = n.out.binary(Function, result, x[i]);
     }
-    return all;
+    return result;
   });
 }
 inline void mean(operation& n) {
@@ -156,11 +156,11 @@ void compare(operation& n) {
       [&](const auto& x) {
         const value_id a = Turned ? x[1] : x[0];
         const value_id b = Turned ? x[0] : x[1];
-        const value_id more = n.out.binary(binary_function::greater, a, b);
+        const value_id greater = n.out.binary(binary_function::greater, a, b);
         // `not less` would be true for NaN.
-        return OrEqual ? n.out.binary(binary_function::maximum, more,
+        return OrEqual ? n.out.binary(binary_function::maximum, greater,
                                       n.out.binary(binary_function::equal, a, b))
-                       : more;
+                       : greater;
       },
       truth);
 }
@@ -206,19 +206,20 @@ inline void is_nan(operation& n) {
       truth);
 }
 inline void is_infinite(operation& n) {
-  const bool above = n.integer("detect_positive", 1) != 0;
-  const bool below = n.integer("detect_negative", 1) != 0;
+  const bool positive = n.integer("detect_positive", 1) != 0;
+  const bool negative = n.integer("detect_negative", 1) != 0;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   elementwise(
       n, 1,
       [&](const auto& x) {
-        const auto is = [&](double what) {
-          return n.out.binary(binary_function::equal, x[0], n.out.constant({}, {what}));
+        const auto is = [&](double value) {
+          return n.out.binary(binary_function::equal, x[0], n.out.constant({}, {value}));
         };
-        if (above && below) {
+        if (positive && negative) {
           return n.out.binary(binary_function::maximum, is(infinity), is(-infinity));
         }
-        return above || below ? is(above ? infinity : -infinity) : n.out.affine(is(infinity), 0, 0);
+        return positive || negative ? is(positive ? infinity : -infinity)
+                                    : n.out.affine(is(infinity), 0, 0);
       },
       truth);
 }
@@ -236,10 +237,10 @@ inline value_id rounded_to_even(graph_builder& out, value_id x) {
       out.binary(binary_function::subtract, whole,
                  out.scaled(out.apply(unary_function::floor, out.scaled(whole, 0.5)), 2));
   // Infinity and large numbers have no fraction and remain unchanged.
-  const value_id up =
+  const value_id increment =
       out.call(kernels::select{}, {out.binary(binary_function::equal, rest, half), odd,
                                    out.binary(binary_function::greater, rest, half)});
-  return out.add(whole, up);
+  return out.add(whole, increment);
 }
 inline void round(operation& n) {
   elementwise(n, 1, [&](const auto& x) { return rounded_to_even(n.out, x[0]); });

@@ -50,49 +50,51 @@ template <class Real, class Integer>
 [[nodiscard]] numbers elements_of(const std::vector<numbers>& x, const Real& real,
                                   const Integer& integer) {
   dims extents;
-  for (const numbers& one : x) {
-    extents = broadcast(extents, one.extents);
+  for (const numbers& operand : x) {
+    extents = broadcast(extents, operand.extents);
   }
   require_few(extents);
-  std::vector<numbers> all;
+  std::vector<numbers> wide;
   bool reals = false;
-  for (const numbers& one : x) {
-    all.push_back(broadcast_to(one, extents));
-    reals = reals || one.real();
+  for (const numbers& operand : x) {
+    wide.push_back(broadcast_to(operand, extents));
+    reals = reals || operand.real();
   }
   const std::size_t count = count_of(extents);
-  const auto apply = [&](const auto& f, auto& made, const auto& at) {
+  const auto apply = [&](const auto& f, auto& elements, const auto& element_of) {
     for (std::size_t i = 0; i < count; ++i) {
-      auto value = at(all[0], i);
-      for (std::size_t k = 1; k < all.size(); ++k) {
-        value = f(value, at(all[k], i));
+      auto value = element_of(wide[0], i);
+      for (std::size_t k = 1; k < wide.size(); ++k) {
+        value = f(value, element_of(wide[k], i));
       }
-      made.push_back(value);
+      elements.push_back(value);
     }
   };
   if (reals) {
-    std::vector<double> made;
-    apply(real, made, [](const numbers& of, std::size_t i) { return of.at(i); });
-    for (double& one : made) {
-      one = rounded(one, x[0].type);
+    std::vector<double> result;
+    apply(real, result, [](const numbers& operand, std::size_t i) { return operand.at(i); });
+    for (double& value : result) {
+      value = rounded(value, x[0].type);
     }
-    return real_numbers(std::move(made), extents, x[0].type);
+    return real_numbers(std::move(result), extents, x[0].type);
   }
-  std::vector<std::int64_t> made;
-  apply(integer, made, [](const numbers& of, std::size_t i) { return of.integers()[i]; });
-  for (std::int64_t& one : made) {
-    one = as_held(one, x[0].type);
+  std::vector<std::int64_t> result;
+  apply(integer, result,
+        [](const numbers& operand, std::size_t i) { return operand.integers()[i]; });
+  for (std::int64_t& value : result) {
+    value = as_held(value, x[0].type);
   }
-  return integer_numbers(std::move(made), extents, x[0].type);
+  return integer_numbers(std::move(result), extents, x[0].type);
 }
 
-[[nodiscard]] inline std::vector<numbers> operands(const operation& n, std::size_t least) {
-  std::vector<numbers> all;
+[[nodiscard]] inline std::vector<numbers> operands(const operation& n, std::size_t min_count) {
+  std::vector<numbers> result;
   for (std::size_t i = 0; i < n.x.size(); ++i) {
-    all.push_back(n.known(i));
+    result.push_back(n.known(i));
   }
-  require<data_error>(all.size() >= least, "expected ", least, " operands, got ", all.size());
-  return all;
+  require<data_error>(result.size() >= min_count, "expected ", min_count, " operands, got ",
+                      result.size());
+  return result;
 }
 
 // Sums and products of integers wrap around, as on machines.
@@ -134,8 +136,8 @@ inline void modulo(operation& n) {
 }
 inline void power(operation& n) {
   std::vector<numbers> x = operands(n, 2);
-  const bool whole = !x[0].real() && x[1].real();  // and the result has the type of the base
-  numbers made = elements_of(
+  const bool whole = !x[0].real() && x[1].real();  // the result then has the type of the base
+  numbers result = elements_of(
       x, [](double a, double b) { return std::pow(a, b); },
       [](std::int64_t a, std::int64_t b) {
         const double raised = std::pow(static_cast<double>(a), static_cast<double>(b));
@@ -144,13 +146,13 @@ inline void power(operation& n) {
       });
   if (whole) {
     std::vector<std::int64_t> integers;
-    for (const double one : made.reals()) {
-      require<data_error>(std::abs(one) < 0x1p62, "cannot convert to an integer: ", one);
-      integers.push_back(static_cast<std::int64_t>(one));
+    for (const double value : result.reals()) {
+      require<data_error>(std::abs(value) < 0x1p62, "cannot convert to an integer: ", value);
+      integers.push_back(static_cast<std::int64_t>(value));
     }
-    made.elements = std::move(integers);
+    result.elements = std::move(integers);
   }
-  n.give(known_tensor(std::move(made)));
+  n.give(known_tensor(std::move(result)));
 }
 inline void largest(operation& n) {
   n.give(known_tensor(elements_of(
@@ -171,14 +173,14 @@ inline void smallest(operation& n) {
 
 template <class Holds>
 void compare(operation& n, const Holds& holds) {
-  numbers made = elements_of(
+  numbers result = elements_of(
       operands(n, 2), [&](double a, double b) { return holds(a, b) ? 1.0 : 0.0; },
       [&](std::int64_t a, std::int64_t b) { return std::int64_t{holds(a, b) ? 1 : 0}; });
-  if (made.real()) {
-    made.elements = std::vector<std::int64_t>(made.reals().begin(), made.reals().end());
+  if (result.real()) {
+    result.elements = std::vector<std::int64_t>(result.reals().begin(), result.reals().end());
   }
-  made.type = truth;
-  n.give(known_tensor(std::move(made)));
+  result.type = truth;
+  n.give(known_tensor(std::move(result)));
 }
 inline void equal(operation& n) {
   compare(n, [](auto a, auto b) { return a == b; });
@@ -206,120 +208,120 @@ inline void one_of(operation& n) {
 }
 
 template <class F>
-void each(operation& n, const F& f) {
+void transform_elements(operation& n, const F& f) {
   numbers x = n.known(0);
   if (x.real()) {
-    std::vector<double> made;
-    for (const double one : x.reals()) {
-      made.push_back(rounded(static_cast<double>(f(one)), x.type));
+    std::vector<double> result;
+    for (const double value : x.reals()) {
+      result.push_back(rounded(static_cast<double>(f(value)), x.type));
     }
-    x.elements = std::move(made);
+    x.elements = std::move(result);
   } else {
-    std::vector<std::int64_t> made;
-    for (const std::int64_t one : x.integers()) {
-      made.push_back(static_cast<std::int64_t>(f(one)));
+    std::vector<std::int64_t> result;
+    for (const std::int64_t value : x.integers()) {
+      result.push_back(static_cast<std::int64_t>(f(value)));
     }
-    x.elements = std::move(made);
+    x.elements = std::move(result);
   }
   n.give(known_tensor(std::move(x)));
 }
 inline void negate(operation& n) {
   numbers x = n.known(0);
   if (x.real()) {
-    return each(n, [](auto one) { return -one; });
+    return transform_elements(n, [](auto value) { return -value; });
   }
-  std::vector<std::int64_t> made;
-  for (const std::int64_t one : x.integers()) {
-    made.push_back(as_held(wrapped(0 - bits(one)), x.type));
+  std::vector<std::int64_t> result;
+  for (const std::int64_t value : x.integers()) {
+    result.push_back(as_held(wrapped(0 - bits(value)), x.type));
   }
-  x.elements = std::move(made);
+  x.elements = std::move(result);
   n.give(known_tensor(std::move(x)));
 }
 inline void negation(operation& n) {
-  each(n, [](auto one) { return one == 0 ? 1 : 0; });
+  transform_elements(n, [](auto value) { return value == 0 ? 1 : 0; });
 }
 inline void absolute(operation& n) {
   numbers x = n.known(0);
   if (x.real()) {
-    return each(n, [](auto one) { return std::abs(one); });
+    return transform_elements(n, [](auto value) { return std::abs(value); });
   }
   const bool has_signs = x.type != ::onnx::TensorProto::UINT64;
-  std::vector<std::int64_t> made;
-  for (const std::int64_t one : x.integers()) {
-    made.push_back(has_signs && one < 0 ? as_held(wrapped(0 - bits(one)), x.type) : one);
+  std::vector<std::int64_t> result;
+  for (const std::int64_t value : x.integers()) {
+    result.push_back(has_signs && value < 0 ? as_held(wrapped(0 - bits(value)), x.type) : value);
   }
-  x.elements = std::move(made);
+  x.elements = std::move(result);
   n.give(known_tensor(std::move(x)));
 }
 inline void sign(operation& n) {
-  each(n, [](auto one) {
-    const bool is_nan = one != one;  // NOLINT(misc-redundant-expression)
-    return is_nan ? one : decltype(one)((one > 0) - (one < 0));
+  transform_elements(n, [](auto value) {
+    const bool is_nan = value != value;  // NOLINT(misc-redundant-expression)
+    return is_nan ? value : decltype(value)((value > 0) - (value < 0));
   });
 }
 /// Applies f to floating-point numbers.
 template <class F>
-void each_real(operation& n, const F& f) {
+void transform_reals(operation& n, const F& f) {
   require<data_error>(n.known(0).real(), "expected floating-point numbers");
-  each(n, [&](auto one) { return f(static_cast<double>(one)); });
+  transform_elements(n, [&](auto value) { return f(static_cast<double>(value)); });
 }
 inline void floor(operation& n) {
-  each_real(n, [](double x) { return std::floor(x); });
+  transform_reals(n, [](double x) { return std::floor(x); });
 }
 inline void ceil(operation& n) {
-  each_real(n, [](double x) { return std::ceil(x); });
+  transform_reals(n, [](double x) { return std::ceil(x); });
 }
 inline void round(operation& n) {
-  each_real(n, [](double x) { return std::nearbyint(x); });
+  transform_reals(n, [](double x) { return std::nearbyint(x); });
 }
 inline void square_root(operation& n) {
-  each_real(n, [](double x) { return std::sqrt(x); });
+  transform_reals(n, [](double x) { return std::sqrt(x); });
 }
 inline void exponential(operation& n) {
-  each_real(n, [](double x) { return std::exp(x); });
+  transform_reals(n, [](double x) { return std::exp(x); });
 }
 inline void logarithm(operation& n) {
-  each_real(n, [](double x) { return std::log(x); });
+  transform_reals(n, [](double x) { return std::log(x); });
 }
 inline void reciprocal(operation& n) {
-  each_real(n, [](double x) { return 1 / x; });
+  transform_reals(n, [](double x) { return 1 / x; });
 }
 inline void sine(operation& n) {
-  each_real(n, [](double x) { return std::sin(x); });
+  transform_reals(n, [](double x) { return std::sin(x); });
 }
 inline void cosine(operation& n) {
-  each_real(n, [](double x) { return std::cos(x); });
+  transform_reals(n, [](double x) { return std::cos(x); });
 }
 
 inline void cast(operation& n) {
   numbers x = n.known(0);
-  const auto to = n.node.op_type() == "CastLike" ? n.operand(1).type
-                                                 : static_cast<element_type>(n.integer("to", 1));
-  require<data_error>(glia::onnx::detail::raw_size(to) > 0, "casts to the unsupported type ",
-                      name_of_type(to));
-  if (is_real(to)) {
-    std::vector<double> made;
+  const auto type = n.node.op_type() == "CastLike" ? n.operand(1).type
+                                                   : static_cast<element_type>(n.integer("to", 1));
+  require<data_error>(glia::onnx::detail::raw_size(type) > 0, "casts to the unsupported type ",
+                      name_of_type(type));
+  if (is_real(type)) {
+    std::vector<double> result;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      made.push_back(rounded(x.at(i), to));
+      result.push_back(rounded(x.at(i), type));
     }
-    return n.give(known_tensor(real_numbers(std::move(made), x.extents, to)));
+    return n.give(known_tensor(real_numbers(std::move(result), x.extents, type)));
   }
-  std::vector<std::int64_t> made;
+  std::vector<std::int64_t> result;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (to == truth) {
-      made.push_back(x.at(i) != 0 ? 1 : 0);
+    if (type == truth) {
+      result.push_back(x.at(i) != 0 ? 1 : 0);
     } else if (x.real()) {
-      const double one = x.at(i);
-      require<data_error>(std::abs(one) < 0x1p63, "cannot convert to an integer: ", one);
-      made.push_back(static_cast<std::int64_t>(one));
+      const double value = x.at(i);
+      require<data_error>(std::abs(value) < 0x1p63, "cannot convert to an integer: ", value);
+      result.push_back(static_cast<std::int64_t>(value));
     } else {
-      made.push_back(x.integers()[i]);
+      result.push_back(x.integers()[i]);
     }
   }
-  for (std::int64_t& one : made) {
-    one = as_held(one, to);
+  for (std::int64_t& value : result) {
+    value = as_held(value, type);
   }
-  n.give(known_tensor(integer_numbers(std::move(made), x.extents, to)));
+  n.give(known_tensor(integer_numbers(std::move(result), x.extents, type)));
 }
 
 inline void where(operation& n) {
@@ -331,17 +333,17 @@ inline void where(operation& n) {
   const numbers b = broadcast_to(x[2], extents);
   require<data_error>(a.real() == b.real(), "selects between numbers of different types");
   if (a.real()) {
-    std::vector<double> made;
+    std::vector<double> result;
     for (std::size_t i = 0; i < condition.size(); ++i) {
-      made.push_back(condition.at(i) != 0 ? a.at(i) : b.at(i));
+      result.push_back(condition.at(i) != 0 ? a.at(i) : b.at(i));
     }
-    return n.give(known_tensor(real_numbers(std::move(made), extents, a.type)));
+    return n.give(known_tensor(real_numbers(std::move(result), extents, a.type)));
   }
-  std::vector<std::int64_t> made;
+  std::vector<std::int64_t> result;
   for (std::size_t i = 0; i < condition.size(); ++i) {
-    made.push_back(condition.at(i) != 0 ? a.integers()[i] : b.integers()[i]);
+    result.push_back(condition.at(i) != 0 ? a.integers()[i] : b.integers()[i]);
   }
-  n.give(known_tensor(integer_numbers(std::move(made), extents, a.type)));
+  n.give(known_tensor(integer_numbers(std::move(result), extents, a.type)));
 }
 
 }  // namespace glia::onnx::reading::folding

@@ -17,26 +17,27 @@ namespace glia::onnx::reading {
 /// Limits numbers to bounds. An omitted bound is the lowest or the largest finite number, so that
 /// infinity becomes finite.
 inline void clip(operation& n) {
-  constexpr double most = std::numeric_limits<float>::max();
+  constexpr double max_float = std::numeric_limits<float>::max();
   const bool attributes = n.opset < 11;
   const auto computed = [&](std::size_t i) { return n.has(i) && n.x[i].computed(); };
   if (!attributes && (computed(1) || computed(2))) {
-    std::vector<tensor> all{n.operand(0)};
+    std::vector<tensor> operands{n.operand(0)};
     for (const std::size_t i : {1U, 2U}) {
-      all.push_back(n.has(i) ? n.x[i] : known_tensor(real_numbers({i == 1 ? -most : most}, {})));
+      operands.push_back(
+          n.has(i) ? n.x[i] : known_tensor(real_numbers({i == 1 ? -max_float : max_float}, {})));
     }
-    const aligned bounded = n.out.align(all);
-    const value_id above =
+    const aligned bounded = n.out.align(operands);
+    const value_id raised =
         n.out.binary(binary_function::maximum, bounded.values[0], bounded.values[1]);
     return n.give_like(bounded.like,
-                       n.out.binary(binary_function::minimum, above, bounded.values[2]));
+                       n.out.binary(binary_function::minimum, raised, bounded.values[2]));
   }
-  const double low = attributes ? n.real("min", -most) : n.known_number(1, -most);
-  const double high = attributes ? n.real("max", most) : n.known_number(2, most);
+  const double low = attributes ? n.real("min", -max_float) : n.known_number(1, -max_float);
+  const double high = attributes ? n.real("max", max_float) : n.known_number(2, max_float);
   if (low == 0 && high == 6) {
     return map_elements(n, {unary_function::relu6});
   }
-  if (low == 0 && high > most) {
+  if (low == 0 && high > max_float) {
     return map_elements(n, {unary_function::relu});
   }
   map_elements(n, {unary_function::clamp, low, high});
@@ -45,10 +46,10 @@ inline void clip(operation& n) {
 /// Computes x for x > 0, and f(x) otherwise. Unlike in glia's layers, the slope of f can be
 /// negative.
 template <class F>
-void above_or(operation& n, const F& f) {
+void select_positive(operation& n, const F& f) {
   elementwise(n, 1, [&](const auto& x) {
-    const value_id above = n.out.binary(binary_function::greater, x[0], n.out.constant({}, {0}));
-    return n.out.call(kernels::select{}, {above, x[0], f(x[0])});
+    const value_id positive = n.out.binary(binary_function::greater, x[0], n.out.constant({}, {0}));
+    return n.out.call(kernels::select{}, {positive, x[0], f(x[0])});
   });
 }
 
@@ -57,7 +58,7 @@ inline void leaky_relu(operation& n) {
   if (alpha >= 0) {
     return map_elements(n, {unary_function::leaky_relu, alpha});
   }
-  above_or(n, [&](value_id x) { return n.out.scaled(x, alpha); });
+  select_positive(n, [&](value_id x) { return n.out.scaled(x, alpha); });
 }
 /// Computes alpha (exp(x) - 1) for x <= 0.
 inline value_id scaled_elu(graph_builder& out, value_id x, double alpha) {
@@ -69,7 +70,7 @@ inline void elu(operation& n) {
   if (alpha >= 0) {
     return map_elements(n, {unary_function::elu, alpha});
   }
-  above_or(n, [&](value_id x) { return scaled_elu(n.out, x, alpha); });
+  select_positive(n, [&](value_id x) { return scaled_elu(n.out, x, alpha); });
 }
 
 /// Computes max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
@@ -82,7 +83,7 @@ inline void celu(operation& n) {
       return n.out.affine(n.out.apply(unary_map{unary_function::elu, 1}, inner), alpha, 0);
     });
   }
-  above_or(n, [&](value_id x) {
+  select_positive(n, [&](value_id x) {
     const value_id inner = n.out.affine(x, 1 / alpha, 0);
     return n.out.affine(n.out.apply(unary_function::exp, inner), alpha, -alpha);
   });
@@ -97,7 +98,7 @@ inline void selu(operation& n) {
       return n.out.affine(scaled_elu(n.out, x[0], alpha), gamma, 0);
     });
   }
-  above_or(n, [&](value_id x) { return scaled_elu(n.out, x, alpha); });
+  select_positive(n, [&](value_id x) { return scaled_elu(n.out, x, alpha); });
   n.give_like(n.results[0], n.out.affine(n.results[0].id, gamma, 0));
 }
 inline void hard_sigmoid(operation& n) {
@@ -129,9 +130,8 @@ inline void softsign(operation& n) {
 inline void thresholded_relu(operation& n) {
   const double alpha = n.real("alpha", 1);
   elementwise(n, 1, [&](const auto& x) {
-    const value_id above =
-        n.out.binary(binary_function::greater, x[0], n.out.constant({}, {alpha}));
-    return n.out.call(kernels::select{}, {above, x[0], n.out.constant({}, {0})});
+    const value_id mask = n.out.binary(binary_function::greater, x[0], n.out.constant({}, {alpha}));
+    return n.out.call(kernels::select{}, {mask, x[0], n.out.constant({}, {0})});
   });
 }
 /// Computes x + bias for x < -lambd, x - bias for x > lambd, and 0 otherwise.
@@ -139,19 +139,19 @@ inline void shrink(operation& n) {
   const double lambda = n.real("lambd", 0.5);
   const double bias = n.real("bias", 0);
   elementwise(n, 1, [&](const auto& x) {
-    const value_id above =
+    const value_id upper_mask =
         n.out.binary(binary_function::greater, x[0], n.out.constant({}, {lambda}));
-    const value_id below =
+    const value_id lower_mask =
         n.out.binary(binary_function::greater, n.out.constant({}, {-lambda}), x[0]);
     const value_id rest = n.out.call(
-        kernels::select{}, {above, n.out.affine(x[0], 1, -bias), n.out.constant({}, {0})});
-    return n.out.call(kernels::select{}, {below, n.out.affine(x[0], 1, bias), rest});
+        kernels::select{}, {upper_mask, n.out.affine(x[0], 1, -bias), n.out.constant({}, {0})});
+    return n.out.call(kernels::select{}, {lower_mask, n.out.affine(x[0], 1, bias), rest});
   });
 }
 inline void prelu(operation& n) {
   elementwise(n, 2, [&](const auto& x) {
-    const value_id below = n.out.binary(binary_function::greater, n.out.constant({}, {0}), x[0]);
-    return n.out.call(kernels::select{}, {below, n.out.multiply(x[0], x[1]), x[0]});
+    const value_id negative = n.out.binary(binary_function::greater, n.out.constant({}, {0}), x[0]);
+    return n.out.call(kernels::select{}, {negative, n.out.multiply(x[0], x[1]), x[0]});
   });
 }
 
@@ -173,14 +173,14 @@ inline void gelu(operation& n) {
 /// Computes an integer power of x by repeated squaring.
 inline value_id whole_power(graph_builder& out, value_id x, unsigned power) {
   value_id square = x;
-  value_id all = no_value;
+  value_id result = no_value;
   for (; power > 0; power /= 2) {
     if (power % 2 == 1) {
-      all = all == no_value ? square : out.multiply(all, square);
+      result = result == no_value ? square : out.multiply(result, square);
     }
     square = power > 1 ? out.apply(unary_function::square, square) : square;
   }
-  return all;
+  return result;
 }
 
 /// Computes a to the power of b: |a|^b by its logarithm, then the sign and the special cases of
@@ -188,8 +188,8 @@ inline value_id whole_power(graph_builder& out, value_id x, unsigned power) {
 inline value_id general_power(graph_builder& out, value_id a, value_id b) {
   using f = binary_function;
   const auto number = [&](double x) { return out.constant({}, {x}); };
-  const auto select = [&](value_id where, value_id x, value_id y) {
-    return out.call(kernels::select{}, {where, x, y});
+  const auto select = [&](value_id condition, value_id x, value_id y) {
+    return out.call(kernels::select{}, {condition, x, y});
   };
   const auto either = [&](value_id x, value_id y) { return out.binary(f::maximum, x, y); };
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -204,7 +204,7 @@ inline value_id general_power(graph_builder& out, value_id a, value_id b) {
   const value_id even = either(out.binary(f::equal, out.apply(unary_function::floor, half), half),
                                out.binary(f::equal, size_of_power, number(infinity)));
   // 1 / a is also below 0 if a is -0.
-  const value_id below =
+  const value_id negative =
       either(out.binary(f::greater, zero, a),
              out.binary(f::greater, zero, out.apply(unary_function::reciprocal, a)));
   const value_id odd = out.binary(f::greater, whole, even);
@@ -214,13 +214,13 @@ inline value_id general_power(graph_builder& out, value_id a, value_id b) {
       either(out.binary(f::equal, size, number(infinity)), out.binary(f::equal, size, zero)));
   const value_id of_negative = select(has_root, select(odd, out.affine(raised, -1, -0.0), raised),
                                       number(std::numeric_limits<double>::quiet_NaN()));
-  const value_id made = select(below, of_negative, raised);
+  const value_id result = select(negative, of_negative, raised);
   // 1 to any power, anything to the power of 0, and -1 to an infinite power are 1.
   const value_id always_one =
       either(either(out.binary(f::equal, a, one), out.binary(f::equal, b, zero)),
              out.multiply(out.binary(f::equal, size, one),
                           out.binary(f::equal, size_of_power, number(infinity))));
-  return select(always_one, one, made);
+  return select(always_one, one, result);
 }
 
 /// Returns the number that all elements of operand i have in common. Returns nothing if the
@@ -230,22 +230,22 @@ inline value_id general_power(graph_builder& out, value_id a, value_id b) {
   if (n.x[i].computed()) {
     return std::nullopt;
   }
-  const numbers all = n.known(i);
-  for (std::size_t k = 1; k < all.size(); ++k) {
-    if (all.at(k) != all.at(0)) {
+  const numbers values = n.known(i);
+  for (std::size_t k = 1; k < values.size(); ++k) {
+    if (values.at(k) != values.at(0)) {
       return std::nullopt;
     }
   }
-  const bool fits = all.size() > 0 && all.extents.size() <= other.rank() &&
-                    broadcast(all.extents, other.extents) == other.extents;
-  return fits ? std::optional(all.at(0)) : std::nullopt;
+  const bool fits = values.size() > 0 && values.extents.size() <= other.rank() &&
+                    broadcast(values.extents, other.extents) == other.extents;
+  return fits ? std::optional(values.at(0)) : std::nullopt;
 }
 
 inline void pow(operation& n) {
   require_operands(n, 2);
   const auto power = number_throughout(n, 1, n.x[0]);
   const element_type type = n.x[0].type;
-  constexpr double most_factors = 64;
+  constexpr double max_factors = 64;
   const auto apply = [&](const auto& f) {
     n.x.resize(1);
     elementwise(n, 1, [&](const auto& x) { return f(x[0]); });
@@ -258,24 +258,24 @@ inline void pow(operation& n) {
     map(unary_function::square);
   } else if (power == -1) {
     map(unary_function::reciprocal);
-  } else if (power && std::floor(*power) == *power && std::abs(*power) <= most_factors &&
+  } else if (power && std::floor(*power) == *power && std::abs(*power) <= max_factors &&
              *power != 0) {
     apply([&](value_id x) {
-      const value_id all = whole_power(n.out, x, static_cast<unsigned>(std::abs(*power)));
-      return *power > 0 ? all : n.out.apply(unary_function::reciprocal, all);
+      const value_id result = whole_power(n.out, x, static_cast<unsigned>(std::abs(*power)));
+      return *power > 0 ? result : n.out.apply(unary_function::reciprocal, result);
     });
   } else if (power && std::isfinite(*power) && std::floor(*power) != *power) {
     // The root of a negative number is NaN, but -infinity gives the same result as infinity.
     apply([&](value_id x) {
       constexpr double infinity = std::numeric_limits<double>::infinity();
-      const value_id least =
+      const value_id is_minus_infinity =
           n.out.binary(binary_function::equal, x, n.out.constant({}, {-infinity}));
       const value_id root =
           *power == 0.5 ? n.out.affine(n.out.apply(unary_function::sqrt, x), 1, 0)
                         : n.out.apply(unary_function::exp,
                                       n.out.affine(n.out.apply(unary_function::log, x), *power, 0));
       return n.out.call(kernels::select{},
-                        {least, n.out.constant({}, {*power > 0 ? infinity : 0}), root});
+                        {is_minus_infinity, n.out.constant({}, {*power > 0 ? infinity : 0}), root});
     });
   } else {
     if (!n.x[1].computed()) {

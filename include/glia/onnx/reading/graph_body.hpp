@@ -13,22 +13,23 @@ namespace glia::onnx {
 /// A graph of a file, of a branch or of a function: its nodes, and the node that computes each
 /// value.
 struct graph_body {
-  using nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
+  using node_list = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
 
   /// The largest depth of nested branches and functions.
   static constexpr int deepest = 32;
 
-  const nodes& all;
+  const node_list& nodes;
   const ::onnx::GraphProto* graph;              ///< Graph; null for a function.
   const graph_body* outer = nullptr;            ///< Surrounding graph. Nodes can use its values.
   std::map<std::string, std::size_t> makers{};  ///< Index of the node that computes each value.
   std::map<std::string, std::size_t> takers{};  ///< Number of uses of each value.
   std::map<std::size_t, std::string> gelus{};   ///< The last node of each GELU, and its operand.
 
-  graph_body(const nodes& of, const ::onnx::GraphProto* in, const graph_body* around = nullptr)
-      : all(of), graph(in), outer(around) {
-    for (int i = 0; i < all.size(); ++i) {
-      for (const std::string& output : all[i].output()) {
+  graph_body(const node_list& body_nodes, const ::onnx::GraphProto* message,
+             const graph_body* surrounding = nullptr)
+      : nodes(body_nodes), graph(message), outer(surrounding) {
+    for (int i = 0; i < nodes.size(); ++i) {
+      for (const std::string& output : nodes[i].output()) {
         if (!output.empty()) {
           makers.emplace(output, static_cast<std::size_t>(i));
         }
@@ -38,7 +39,7 @@ struct graph_body {
 
   /// Returns, for each node, whether these outputs need it. Also counts the uses of values.
   [[nodiscard]] std::vector<bool> needed(const std::vector<std::string>& outputs) {
-    std::vector<bool> wanted(static_cast<std::size_t>(all.size()), false);
+    std::vector<bool> is_needed(static_cast<std::size_t>(nodes.size()), false);
     std::vector<std::string> open = outputs;
     for (const std::string& output : outputs) {
       ++takers[output];
@@ -47,16 +48,16 @@ struct graph_body {
       const std::string name = std::move(open.back());
       open.pop_back();
       const auto maker = makers.find(name);
-      if (maker == makers.end() || wanted[maker->second]) {
+      if (maker == makers.end() || is_needed[maker->second]) {
         continue;
       }
-      wanted[maker->second] = true;
+      is_needed[maker->second] = true;
       for (const std::string& operand : operands_of(maker->second)) {
         ++takers[operand];
         open.push_back(operand);
       }
     }
-    return wanted;
+    return is_needed;
   }
 
  private:
@@ -66,7 +67,7 @@ struct graph_body {
       return {gelu->second};
     }
     std::vector<std::string> names;
-    add_operands(all[static_cast<int>(i)], names, 0);
+    add_operands(nodes[static_cast<int>(i)], names, 0);
     return names;
   }
   /// Adds the names of a node's operands. Includes the operands of nodes in its branches, because

@@ -39,9 +39,9 @@ class graph_reader {
   /// Reads the nodes that these outputs need. Throws `data_error`, with the operators' names, if
   /// glia has no kernels for some of them.
   void read(const std::vector<std::string>& outputs) {
-    body all(content_->graph().node(), &content_->graph());
-    enter(all);
-    read_body(all, outputs);
+    body main_body(content_->graph().node(), &content_->graph());
+    enter(main_body);
+    read_body(main_body, outputs);
   }
 
   [[nodiscard]] const tensor& result(const std::string& name) const {
@@ -57,36 +57,36 @@ class graph_reader {
 
   void enter(body& b) {
     // A node counts once for each iteration of its loop and for each call of its function.
-    constexpr std::size_t most = 1 << 20;
-    entered_ += static_cast<std::size_t>(b.all.size());
-    require<data_error>(entered_ <= most, "expands to more than ", most,
+    constexpr std::size_t max_nodes = 1 << 20;
+    entered_ += static_cast<std::size_t>(b.nodes.size());
+    require<data_error>(entered_ <= max_nodes, "expands to more than ", max_nodes,
                         " nodes, the most that glia reads");
-    for (const ::onnx::NodeProto& node : b.all) {
+    for (const ::onnx::NodeProto& node : b.nodes) {
       if (node.op_type() == "DequantizeLinear" && node.input_size() > 0) {
         dequantized_.insert(node.input(0));
       }
     }
     if (b.graph != nullptr) {
-      for (const ::onnx::TensorProto& one : b.graph->initializer()) {
-        take_weight(one.name(), one);
+      for (const ::onnx::TensorProto& initializer : b.graph->initializer()) {
+        take_weight(initializer.name(), initializer);
       }
     }
     const gelu_finder finder(b, values_, *content_);
-    for (int i = 0; i < b.all.size(); ++i) {
-      if (const std::string of = finder.gelu_in(b.all[i]); !of.empty()) {
-        b.gelus.emplace(static_cast<std::size_t>(i), of);
+    for (int i = 0; i < b.nodes.size(); ++i) {
+      if (const std::string operand = finder.gelu_in(b.nodes[i]); !operand.empty()) {
+        b.gelus.emplace(static_cast<std::size_t>(i), operand);
       }
     }
   }
 
   /// Stores the value of a weight. Integer weights become known numbers, unless they are quantized.
-  void take_weight(const std::string& name, const ::onnx::TensorProto& one) {
-    const weight* const w = content_->weight_of(one);  // null for a copied tensor
-    const bool of_weights = is_real(one.data_type()) || dequantized_.contains(name);
+  void take_weight(const std::string& name, const ::onnx::TensorProto& message) {
+    const weight* const w = content_->weight_of(message);  // null for a copied tensor
+    const bool of_weights = is_real(message.data_type()) || dequantized_.contains(name);
     values_.insert_or_assign(
         name, w != nullptr && of_weights
                   ? weight_tensor(*w)
-                  : known_tensor(numbers_of(w == nullptr ? tensor_data{&one, {}} : w->data)));
+                  : known_tensor(numbers_of(w == nullptr ? tensor_data{&message, {}} : w->data)));
   }
 
   [[nodiscard]] bool is_known_operator(const ::onnx::NodeProto& node) const {
@@ -102,12 +102,12 @@ class graph_reader {
            reading::folding::function_of(name) != nullptr;
   }
 
-  void require_operators(const body& b, const std::vector<bool>& wanted) const {
+  void require_operators(const body& b, const std::vector<bool>& needed) const {
     const ::onnx::NodeProto* first = nullptr;
     std::set<std::string> missing;
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const ::onnx::NodeProto& node = b.all[static_cast<int>(i)];
-      if (wanted[i] && !is_known_operator(node)) {
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      const ::onnx::NodeProto& node = b.nodes[static_cast<int>(i)];
+      if (needed[i] && !is_known_operator(node)) {
         first = first == nullptr ? &node : first;
         missing.insert(full_name(node));
       }
@@ -116,28 +116,28 @@ class graph_reader {
       return;
     }
     missing.erase(full_name(*first));
-    std::string others;
-    for (const std::string& one : missing) {
-      others += text(others.empty() ? "" : ", ", one);
+    std::string other_names;
+    for (const std::string& name : missing) {
+      other_names += text(other_names.empty() ? "" : ", ", name);
     }
-    throw data_error(text(
-        "glia does not support the operator '", full_name(*first), "' (opset ", content_->opset(),
-        ") of the node '", first->name(), "'",
-        others.empty()
-            ? std::string()
-            : text("; ", missing.size(), " other operators are not supported either: ", others)));
+    throw data_error(text("glia does not support the operator '", full_name(*first), "' (opset ",
+                          content_->opset(), ") of the node '", first->name(), "'",
+                          other_names.empty()
+                              ? std::string()
+                              : text("; ", missing.size(),
+                                     " other operators are not supported either: ", other_names)));
   }
   [[nodiscard]] static std::string full_name(const ::onnx::NodeProto& node) {
     return node.domain().empty() ? node.op_type() : text(node.domain(), '.', node.op_type());
   }
 
   void read_body(body& b, const std::vector<std::string>& outputs) {
-    const std::vector<bool> wanted = b.needed(outputs);
-    require_operators(b, wanted);
-    const body* const around = std::exchange(here_, &b);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (wanted[i]) {
-        const ::onnx::NodeProto& node = b.all[static_cast<int>(i)];
+    const std::vector<bool> needed = b.needed(outputs);
+    require_operators(b, needed);
+    const body* const outer = std::exchange(current_body_, &b);
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      if (needed[i]) {
+        const ::onnx::NodeProto& node = b.nodes[static_cast<int>(i)];
         out.samples.place = text("the node '", node.name(), "' (", full_name(node), ')');
         try {
           read_node(b, i, node);
@@ -146,22 +146,22 @@ class graph_reader {
         }
       }
     }
-    here_ = around;
+    current_body_ = outer;
   }
 
   /// Returns the names of the first tensors that nodes of the file compute, for a message.
   [[nodiscard]] std::string computed_names() const {
-    constexpr std::size_t most = 10;
+    constexpr std::size_t max_names = 10;
     std::size_t count = 0;
     std::string result;
     for (const ::onnx::NodeProto& node : content_->graph().node()) {
       for (const std::string& name : node.output()) {
-        if (!name.empty() && node.op_type() != "Constant" && ++count <= most) {
+        if (!name.empty() && node.op_type() != "Constant" && ++count <= max_names) {
           result += text(count == 1 ? "'" : ", '", name, '\'');
         }
       }
     }
-    return count > most ? text(result, " and ", count - most, " more") : result;
+    return count > max_names ? text(result, " and ", count - max_names, " more") : result;
   }
 
   [[nodiscard]] tensor value_of(const std::string& name) const {
@@ -175,14 +175,15 @@ class graph_reader {
   }
 
   void read_node(const body& b, std::size_t i, const ::onnx::NodeProto& node) {
-    constexpr std::size_t most = 1 << 18;
-    require<data_error>(out.calls.nodes().size() <= most,
-                        "exceeds the limit: the file expands to more than ", most, " kernels");
+    constexpr std::size_t max_kernels = 1 << 18;
+    require<data_error>(out.calls.nodes().size() <= max_kernels,
+                        "exceeds the limit: the file expands to more than ", max_kernels,
+                        " kernels");
     if (const auto gelu = b.gelus.find(i); gelu != b.gelus.end()) {
       const tensor x = reading::in_graph(out, value_of(gelu->second));
-      const started here = start();
+      const started begin = start();
       values_[node.output(0)] = graph_builder::with_value(x, out.apply(unary_function::gelu, x.id));
-      return finish(here, "Gelu", "Gelu");
+      return finish(begin, "Gelu", "Gelu");
     }
     const std::string& name = node.op_type();
     if (const auto* const function = content_->function(node.domain(), name)) {
@@ -207,11 +208,11 @@ class graph_reader {
     if (name == "Loop") {
       return read_loop(node, operands);
     }
-    const std::vector<tensor> all = compute(b, node, std::move(operands));
-    for (std::size_t k = 0; k < all.size(); ++k) {
+    const std::vector<tensor> results = compute(b, node, std::move(operands));
+    for (std::size_t k = 0; k < results.size(); ++k) {
       const std::string& output = node.output(static_cast<int>(k));
-      if (all[k] && !output.empty()) {
-        values_[output] = all[k];
+      if (results[k] && !output.empty()) {
+        values_[output] = results[k];
       }
     }
   }
@@ -219,7 +220,7 @@ class graph_reader {
   /// Returns whether a value consists of known numbers. Results that are computed only from known
   /// numbers are known numbers, too.
   [[nodiscard]] static bool is_numbers(const tensor& t) {
-    return !t || t.known != nullptr || (t.from != nullptr && t.size() <= 1);
+    return !t || t.known != nullptr || (t.source != nullptr && t.size() <= 1);
   }
 
   [[nodiscard]] std::vector<tensor> compute(const body& b, const ::onnx::NodeProto& node,
@@ -227,15 +228,15 @@ class graph_reader {
     const std::string& name = node.op_type();
     broadcast_as_of_old(node, operands);
     const bool numbers_only = std::all_of(operands.begin(), operands.end(), is_numbers);
-    std::vector<bool> wanted;
+    std::vector<bool> used;
     for (const std::string& output : node.output()) {
-      wanted.push_back(!output.empty() && b.takers.contains(output));
+      used.push_back(!output.empty() && b.takers.contains(output));
     }
-    const operation::numbers_function ask = [&](const std::string& of) {
-      return known_numbers(b, of, 0);
+    const operation::numbers_function ask = [&](const std::string& value_name) {
+      return known_numbers(b, value_name, 0);
     };
-    const std::vector<tensor> given = operands;
-    operation n(node, std::move(operands), out, opset_, training_, std::move(wanted), ask);
+    const std::vector<tensor> inputs = operands;
+    operation n(node, std::move(operands), out, opset_, training_, std::move(used), ask);
     const auto function = reading::folding::function_of(name);
     const auto reader = reading::reader_of(name);
     if (function != nullptr && numbers_only) {
@@ -247,22 +248,22 @@ class graph_reader {
         out.samples.refuse(why);
       }
       if (!joined_nodes(b, out, parts).joins(n)) {
-        const started here = start();
+        const started begin = start();
         reader(n);
-        if (out.samples.samples == 1 && !given.empty() && !n.results.empty()) {
-          keep_sample(n, given[0]);
+        if (out.samples.samples == 1 && !inputs.empty() && !n.results.empty()) {
+          keep_sample(n, inputs[0]);
         }
-        finish(here, name, described(n));
+        finish(begin, name, described(n));
       }
     }
     count_known(n);
-    if (!n.results.empty() && std::any_of(given.begin(), given.end(),
+    if (!n.results.empty() && std::any_of(inputs.begin(), inputs.end(),
                                           [](const tensor& t) { return t.beyond != nullptr; })) {
       // The result of known numbers and a single weight is not always converted to known numbers.
       const bool gives_numbers = std::all_of(n.results.begin(), n.results.end(),
                                              [](const tensor& t) { return !t || t.known; });
-      numbers_only&& gives_numbers ? look_beyond(node, given, n.results)
-                                   : require_same_beyond(node, given, n.results);
+      numbers_only&& gives_numbers ? look_beyond(node, inputs, n.results)
+                                   : require_same_beyond(node, inputs, n.results);
     }
     return std::move(n.results);
   }
@@ -276,8 +277,8 @@ class graph_reader {
       if (!out.has_samples(x, axis)) {
         continue;
       }
-      if (const auto kept = reading::kept_axis(n, x, axis); kept && *kept < y.rank()) {
-        y = out.with_sample_at(y, *kept);
+      if (const auto new_axis = reading::kept_axis(n, x, axis); new_axis && *new_axis < y.rank()) {
+        y = out.with_sample_at(y, *new_axis);
       }
       return;
     }
@@ -292,11 +293,11 @@ class graph_reader {
         t = known_tensor(*t.beyond);
       }
     }
-    graph_builder nothing;
-    const operation::numbers_function nobody = [](const std::string&) {
+    graph_builder scratch;
+    const operation::numbers_function no_numbers = [](const std::string&) {
       return std::optional<numbers>();
     };
-    operation n(node, std::move(operands), nothing, opset_, false, {}, nobody);
+    operation n(node, std::move(operands), scratch, opset_, false, {}, no_numbers);
     const auto function = reading::folding::function_of(node.op_type());
     try {
       function != nullptr ? function(n) : reading::reader_of(node.op_type())(n);
@@ -334,17 +335,17 @@ class graph_reader {
 
   /// Limits the memory and time for numbers that do not depend on samples.
   void count_known(const operation& n) const {
-    constexpr std::size_t most = 4 * numbers::most;
-    constexpr std::size_t most_taken = 64 * most;
+    constexpr std::size_t max_results = 4 * numbers::max_size;
+    constexpr std::size_t max_operands = 64 * max_results;
     for (const tensor& t : n.results) {
       known_elements_ += t.known != nullptr ? t.size() + 1 : 1;
     }
     for (const tensor& t : n.x) {
-      taken_elements_ += t.known != nullptr ? t.size() + 1 : 1;
+      operand_elements_ += t.known != nullptr ? t.size() + 1 : 1;
     }
-    require<data_error>(known_elements_ <= most && taken_elements_ <= most_taken,
-                        "exceeds the limit for numbers that do not depend on the samples: ", most,
-                        " results or ", most_taken, " operands");
+    require<data_error>(known_elements_ <= max_results && operand_elements_ <= max_operands,
+                        "exceeds the limit for numbers that do not depend on the samples: ",
+                        max_results, " results or ", max_operands, " operands");
   }
 
   /// Reshapes the second operand for opsets up to 6. There, an attribute gives the axes of the
@@ -367,9 +368,9 @@ class graph_reader {
     if (axis < 0 || static_cast<std::size_t>(axis) + operands[1].rank() >= rank) {
       return;
     }
-    dims to = operands[1].extents;
-    to.resize(rank - static_cast<std::size_t>(axis), 1);
-    operands[1] = reading::reshaped(out, operands[1], to);
+    dims extents = operands[1].extents;
+    extents.resize(rank - static_cast<std::size_t>(axis), 1);
+    operands[1] = reading::reshaped(out, operands[1], extents);
   }
 
   struct started {
@@ -377,12 +378,12 @@ class graph_reader {
     std::size_t weights;
   };
   [[nodiscard]] started start() const { return {out.calls.nodes().size(), out.weights.size()}; }
-  void finish(const started& from, const std::string& operation, const std::string& description) {
-    if (out.calls.nodes().size() == from.node && out.weights.size() == from.weights) {
+  void finish(const started& begin, const std::string& operation, const std::string& description) {
+    if (out.calls.nodes().size() == begin.node && out.weights.size() == begin.weights) {
       return;
     }
-    graph_part part{operation, description, from.node, out.calls.nodes().size(), {}};
-    for (std::size_t w = from.weights; w < out.weights.size(); ++w) {
+    graph_part part{operation, description, begin.node, out.calls.nodes().size(), {}};
+    for (std::size_t w = begin.weights; w < out.weights.size(); ++w) {
       part.weights.push_back(w);
     }
     parts.push_back(std::move(part));
@@ -404,25 +405,25 @@ class graph_reader {
                         " values; expected one value");
     const ::onnx::AttributeProto& a = node.attribute(0);
     const std::string& name = node.output(0);
-    tensor& made = values_[name];
+    tensor& value = values_[name];
     if (a.name() == "value" && a.has_t()) {
       const weight* const w = content_->weight_of(a.t());  // null for a copied tensor
       if (w != nullptr && content_->weights_are_constants()) {
         return take_weight(name, a.t());
       }
-      made = known_tensor(numbers_of(w == nullptr ? tensor_data{&a.t(), {}} : w->data));
+      value = known_tensor(numbers_of(w == nullptr ? tensor_data{&a.t(), {}} : w->data));
       return;
     }
     if (a.name() == "value_int") {
-      made = known_tensor(integer_numbers({a.i()}, {}));
+      value = known_tensor(integer_numbers({a.i()}, {}));
     } else if (a.name() == "value_ints") {
-      const std::vector<std::int64_t> all(a.ints().begin(), a.ints().end());
-      made = known_tensor(integer_numbers(all, {all.size()}));
+      const std::vector<std::int64_t> elements(a.ints().begin(), a.ints().end());
+      value = known_tensor(integer_numbers(elements, {elements.size()}));
     } else if (a.name() == "value_float") {
-      made = known_tensor(real_numbers({a.f()}, {}));
+      value = known_tensor(real_numbers({a.f()}, {}));
     } else if (a.name() == "value_floats") {
-      const std::vector<double> all(a.floats().begin(), a.floats().end());
-      made = known_tensor(real_numbers(all, {all.size()}));
+      const std::vector<double> elements(a.floats().begin(), a.floats().end());
+      value = known_tensor(real_numbers(elements, {elements.size()}));
     } else {
       throw data_error(text("is a constant of the unsupported kind '", a.name(), "'"));
     }
@@ -433,29 +434,30 @@ class graph_reader {
     const dims& s = operands[0].extents;
     const dims beyond = reading::extents_beyond(out, operands[0]);
     if (node.op_type() == "Size") {
-      tensor& made = values_[node.output(0)];
-      made = known_tensor(integer_numbers({static_cast<std::int64_t>(operands[0].size())}, {}));
-      note_beyond(made, integer_numbers({static_cast<std::int64_t>(count_of(beyond))}, {}));
+      tensor& value = values_[node.output(0)];
+      value = known_tensor(integer_numbers({static_cast<std::int64_t>(operands[0].size())}, {}));
+      note_beyond(value, integer_numbers({static_cast<std::int64_t>(count_of(beyond))}, {}));
       return;
     }
     const auto rank = static_cast<std::int64_t>(s.size());
     std::int64_t begin = 0;
     std::int64_t end = rank;
     for (const ::onnx::AttributeProto& a : node.attribute()) {
-      const std::int64_t at = std::clamp<std::int64_t>(a.i() < 0 ? a.i() + rank : a.i(), 0, rank);
-      (a.name() == "start" ? begin : end) = at;
+      const std::int64_t position =
+          std::clamp<std::int64_t>(a.i() < 0 ? a.i() + rank : a.i(), 0, rank);
+      (a.name() == "start" ? begin : end) = position;
     }
-    const auto some = [&](const dims& of) {
-      std::vector<std::int64_t> all;
+    const auto select = [&](const dims& extents) {
+      std::vector<std::int64_t> elements;
       for (std::int64_t i = begin; i < end; ++i) {
-        all.push_back(static_cast<std::int64_t>(of[static_cast<std::size_t>(i)]));
+        elements.push_back(static_cast<std::int64_t>(extents[static_cast<std::size_t>(i)]));
       }
-      const std::size_t count = all.size();
-      return integer_numbers(std::move(all), {count});
+      const std::size_t count = elements.size();
+      return integer_numbers(std::move(elements), {count});
     };
-    tensor& made = values_[node.output(0)];
-    made = known_tensor(some(s));
-    note_beyond(made, some(beyond));
+    tensor& value = values_[node.output(0)];
+    value = known_tensor(select(s));
+    note_beyond(value, select(beyond));
   }
 
   /// Reads the branch that is taken. Its condition must not depend on the samples.
@@ -467,9 +469,9 @@ class graph_reader {
     if (operands[0].beyond != nullptr) {
       out.samples.refuse("has a condition that depends on the batch size");
     }
-    const std::string_view wanted = holds != 0 ? "then_branch" : "else_branch";
+    const std::string_view branch = holds != 0 ? "then_branch" : "else_branch";
     for (const ::onnx::AttributeProto& a : node.attribute()) {
-      if (a.name() == wanted && a.has_g()) {
+      if (a.name() == branch && a.has_g()) {
         require<data_error>(++depth_ < graph_body::deepest, "has too many nested branches");
         std::vector<std::string> outputs;
         for (const auto& output : a.g().output()) {
@@ -477,7 +479,7 @@ class graph_reader {
         }
         require<data_error>(static_cast<int>(outputs.size()) == node.output_size(),
                             "and its branch have different numbers of results");
-        body inner(a.g().node(), &a.g(), here_);
+        body inner(a.g().node(), &a.g(), current_body_);
         enter(inner);
         read_body(inner, outputs);
         for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -514,8 +516,8 @@ class graph_reader {
           "runs a number of times that depends on the samples, which glia does not support");
       return *reading::number_in(t);
     };
-    constexpr double most = 4096;
-    const double count = operands.empty() || !operands[0] ? most : decided(operands[0]);
+    constexpr double max_iterations = 4096;
+    const double count = operands.empty() || !operands[0] ? max_iterations : decided(operands[0]);
     bool goes_on = operands.size() < 2 || !operands[1] || decided(operands[1]) != 0;
     require<data_error>(++depth_ < graph_body::deepest, "has too many nested loops");
     std::vector<tensor> state(operands.begin() + std::min<std::ptrdiff_t>(2, std::ssize(operands)),
@@ -526,14 +528,15 @@ class graph_reader {
       names.push_back(output.name());
     }
     for (double i = 0; goes_on && i < count; ++i) {
-      require<data_error>(i < most, "runs more than ", most, " times, the most that glia reads");
+      require<data_error>(i < max_iterations, "runs more than ", max_iterations,
+                          " times, the most that glia reads");
       values_[graph.input(0).name()] =
           known_tensor(integer_numbers({static_cast<std::int64_t>(i)}, {}));
       values_[graph.input(1).name()] = known_tensor(integer_numbers({1}, {}, reading::truth));
       for (std::size_t k = 0; k < carried; ++k) {
         values_[graph.input(static_cast<int>(k) + 2).name()] = state[k];
       }
-      body inner(graph.node(), &graph, here_);
+      body inner(graph.node(), &graph, current_body_);
       enter(inner);
       read_body(inner, names);
       goes_on = decided(value_of(names[0])) != 0;
@@ -545,7 +548,7 @@ class graph_reader {
       }
     }
     --depth_;
-    const started here = start();
+    const started begin = start();
     for (std::size_t k = 0; k + 1 < outputs_of_body; ++k) {
       const std::string& name = node.output(static_cast<int>(k));
       if (name.empty()) {
@@ -555,7 +558,7 @@ class graph_reader {
                           "never runs, so its collected results have no shape");
       values_[name] = k < carried ? state[k] : reading::stacked(out, rows[k - carried]);
     }
-    finish(here, "Loop", "Loop");
+    finish(begin, "Loop", "Loop");
   }
 
   /// Reads an operator that the file defines as a function. The function has its own scope of
@@ -572,13 +575,13 @@ class graph_reader {
     // A copy of the function's nodes, with the values of the attributes.
     ::onnx::GraphProto copy;
     *copy.mutable_node() = function.node();
-    for (::onnx::NodeProto& one : *copy.mutable_node()) {
-      fill_in(one, node);
+    for (::onnx::NodeProto& copied_node : *copy.mutable_node()) {
+      fill_in(copied_node, node);
     }
     std::int64_t opset = opset_;
-    for (const auto& one : function.opset_import()) {
-      if (one.domain().empty() || one.domain() == "ai.onnx") {
-        opset = one.version();
+    for (const auto& opset_id : function.opset_import()) {
+      if (opset_id.domain().empty() || opset_id.domain() == "ai.onnx") {
+        opset = opset_id.version();
       }
     }
     const std::int64_t outer_opset = std::exchange(opset_, opset);
@@ -599,9 +602,9 @@ class graph_reader {
   }
 
   /// Replaces references to attributes of the function by the values in the call.
-  static void fill_in(::onnx::NodeProto& one, const ::onnx::NodeProto& call) {
-    for (int k = one.attribute_size(); k-- > 0;) {
-      ::onnx::AttributeProto& a = *one.mutable_attribute(k);
+  static void fill_in(::onnx::NodeProto& node, const ::onnx::NodeProto& call) {
+    for (int k = node.attribute_size(); k-- > 0;) {
+      ::onnx::AttributeProto& a = *node.mutable_attribute(k);
       if (a.has_g()) {
         for (::onnx::NodeProto& inner : *a.mutable_g()->mutable_node()) {
           fill_in(inner, call);
@@ -610,15 +613,15 @@ class graph_reader {
       if (a.ref_attr_name().empty()) {
         continue;
       }
-      const auto given =
+      const auto argument =
           std::find_if(call.attribute().begin(), call.attribute().end(),
                        [&](const auto& other) { return other.name() == a.ref_attr_name(); });
-      if (given == call.attribute().end()) {
-        one.mutable_attribute()->DeleteSubrange(k, 1);
+      if (argument == call.attribute().end()) {
+        node.mutable_attribute()->DeleteSubrange(k, 1);
         continue;
       }
       const std::string called = a.name();
-      a = *given;
+      a = *argument;
       a.set_name(called);
     }
   }
@@ -631,16 +634,16 @@ class graph_reader {
     if (value != values_.end() && value->second.known != nullptr) {
       return *value->second.known;
     }
-    if (value != values_.end() && value->second.from != nullptr &&
-        value->second.stored == extents_of(*value->second.from->data.message) &&
+    if (value != values_.end() && value->second.source != nullptr &&
+        value->second.stored == extents_of(*value->second.source->data.message) &&
         value->second.axes == plain_layout(value->second.rank())) {
-      return numbers_of(*value->second.from);
+      return numbers_of(*value->second.source);
     }
     const auto maker = b.makers.find(name);
     if (maker == b.makers.end()) {
       return b.outer != nullptr ? known_numbers(*b.outer, name, depth) : std::nullopt;
     }
-    const ::onnx::NodeProto& node = b.all[static_cast<int>(maker->second)];
+    const ::onnx::NodeProto& node = b.nodes[static_cast<int>(maker->second)];
     if (depth == graph_body::deepest) {
       return std::nullopt;
     }
@@ -661,11 +664,11 @@ class graph_reader {
     if (read == nullptr) {
       return std::nullopt;
     }
-    graph_builder nothing;
-    const operation::numbers_function nobody = [](const std::string&) {
+    graph_builder scratch;
+    const operation::numbers_function no_numbers = [](const std::string&) {
       return std::optional<numbers>();
     };
-    operation n(node, std::move(operands), nothing, opset_, false, {}, nobody);
+    operation n(node, std::move(operands), scratch, opset_, false, {}, no_numbers);
     read(n);
     count_known(n);
     for (int i = 0; i < node.output_size(); ++i) {
@@ -682,10 +685,10 @@ class graph_reader {
   std::int64_t opset_ = content_->opset();
   std::map<std::string, tensor> values_;
   std::set<std::string> dequantized_;  // names of quantized weights
-  const body* here_ = nullptr;
+  const body* current_body_ = nullptr;
   std::size_t entered_ = 0;
   mutable std::size_t known_elements_ = 0;
-  mutable std::size_t taken_elements_ = 0;
+  mutable std::size_t operand_elements_ = 0;
   int depth_ = 0;
 };
 

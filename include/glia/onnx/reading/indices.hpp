@@ -20,12 +20,12 @@
 namespace glia::onnx::reading {
 
 /// Converts integers to indices of rows. Negative integers count from the end.
-[[nodiscard]] inline std::vector<std::size_t> rows_from(const std::vector<std::int64_t>& all,
+[[nodiscard]] inline std::vector<std::size_t> rows_from(const std::vector<std::int64_t>& indices,
                                                         std::size_t extent) {
   std::vector<std::size_t> rows;
-  rows.reserve(all.size());
-  for (const std::int64_t one : all) {
-    rows.push_back(axis_in(one, extent));
+  rows.reserve(indices.size());
+  for (const std::int64_t index : indices) {
+    rows.push_back(axis_in(index, extent));
   }
   return rows;
 }
@@ -33,20 +33,21 @@ namespace glia::onnx::reading {
 /// Converts numbers that depend on samples to indices below `count`. Numbers below 0 count from the
 /// end.
 [[nodiscard]] inline value_id index_of(graph_builder& out, value_id x, double count) {
-  const value_id below = out.binary(binary_function::greater, out.constant({}, {0}), x);
-  return out.call(kernels::to_index{}, {out.add(x, out.affine(below, count, 0))});
+  const value_id negative = out.binary(binary_function::greater, out.constant({}, {0}), x);
+  return out.call(kernels::to_index{}, {out.add(x, out.affine(negative, count, 0))});
 }
 
 inline void gather(operation& n) {
   const tensor& x = n.operand(0);
-  const tensor& at = n.operand(1);
+  const tensor& indices = n.operand(1);
   const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
-  dims to(x.extents.begin(), x.extents.begin() + static_cast<std::ptrdiff_t>(axis));
-  to.insert(to.end(), at.extents.begin(), at.extents.end());
-  to.insert(to.end(), x.extents.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.extents.end());
-  if (at.known != nullptr || at.from != nullptr) {
+  dims extents(x.extents.begin(), x.extents.begin() + static_cast<std::ptrdiff_t>(axis));
+  extents.insert(extents.end(), indices.extents.begin(), indices.extents.end());
+  extents.insert(extents.end(), x.extents.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
+                 x.extents.end());
+  if (indices.known != nullptr || indices.source != nullptr) {
     const tensor rows = picked(n.out, x, axis, rows_from(n.known_integers(1), x.extents[axis]));
-    return n.give(reshaped(n.out, rows, to));
+    return n.give(reshaped(n.out, rows, extents));
   }
   // The table's axis comes first. glia returns zeros for indices outside of the table.
   axis_order first{axis};
@@ -55,9 +56,9 @@ inline void gather(operation& n) {
       first.push_back(i);
     }
   }
-  const axis_order order = memory_order(at);
+  const axis_order order = memory_order(indices);
   const value_id index =
-      index_of(n.out, n.out.stored_as(at, order), static_cast<double>(x.extents[axis]));
+      index_of(n.out, n.out.stored_as(indices, order), static_cast<double>(x.extents[axis]));
   const value_id rows = n.out.call(kernels::gather{}, {n.out.stored_as(x, first), index});
   // The result has the axes of x before `axis`, then the axes of the indices, then the other axes
   // of x.
@@ -67,7 +68,7 @@ inline void gather(operation& n) {
   }
   for (std::size_t i = 0; i < x.rank(); ++i) {
     if (i != axis) {
-      result.push_back(i < axis ? i : i + at.rank() - 1);
+      result.push_back(i < axis ? i : i + indices.rank() - 1);
     }
   }
   n.give(n.out.computed(rows, result, x.type));
@@ -77,17 +78,17 @@ inline void gather(operation& n) {
 /// instead.
 inline void compress(operation& n) {
   const tensor& x = n.operand(0);
-  const std::vector<std::int64_t> kept = n.known_integers(1);
+  const std::vector<std::int64_t> mask = n.known_integers(1);
   const bool elements = n.attribute("axis") == nullptr;
-  const tensor from = elements ? reshaped(n.out, x, {x.size()}) : x;
+  const tensor source = elements ? reshaped(n.out, x, {x.size()}) : x;
   const std::size_t axis = elements ? 0 : axis_in(n.integer("axis", 0), x.rank());
   std::vector<std::size_t> rows;
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    if (kept[i] != 0) {
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    if (mask[i] != 0) {
       rows.push_back(i);
     }
   }
-  n.give(rows.empty() ? part(n.out, from, axis, 0, 0) : picked(n.out, from, axis, rows));
+  n.give(rows.empty() ? part(n.out, source, axis, 0, 0) : picked(n.out, source, axis, rows));
 }
 
 /// Returns the row-major indices of elements of x, as in GatherElements. A number in `names` gives
@@ -97,20 +98,20 @@ inline void compress(operation& n) {
                                                           const numbers& names,
                                                           std::string_view does) {
   const dims steps = steps_of(x.extents);
-  std::vector<std::size_t> which;
+  std::vector<std::size_t> elements;
   dims place(names.extents.size(), 0);
-  for (const std::int64_t one : names.integers()) {
+  for (const std::int64_t index : names.integers()) {
     std::size_t element = 0;
     for (std::size_t i = 0; i < place.size(); ++i) {
-      const std::size_t there = i == axis ? axis_in(one, x.extents[axis]) : place[i];
-      require<data_error>(there < x.extents[i], does, " an element outside of the shape ",
+      const std::size_t position = i == axis ? axis_in(index, x.extents[axis]) : place[i];
+      require<data_error>(position < x.extents[i], does, " an element outside of the shape ",
                           words(x.extents));
-      element += there * steps[i];
+      element += position * steps[i];
     }
-    which.push_back(element);
+    elements.push_back(element);
     advance(place, names.extents);
   }
-  return which;
+  return elements;
 }
 
 /// Returns the row-major indices of the elements of x in selected slices, as in GatherND. Each row
@@ -121,12 +122,12 @@ inline void compress(operation& n) {
   const std::size_t depth = rows.extents.back();
   const dims steps = steps_of(x.extents);
   const auto inner = x.extents.begin() + static_cast<std::ptrdiff_t>(shared + depth);
-  const std::size_t each = count_of({inner, x.extents.end()});
-  const auto& all = rows.integers();
+  const std::size_t slice_size = count_of({inner, x.extents.end()});
+  const auto& positions = rows.integers();
   const dims extents(rows.extents.begin(), rows.extents.end() - 1);
-  std::vector<std::size_t> which;
+  std::vector<std::size_t> elements;
   dims place(extents.size(), 0);
-  for (std::size_t row = 0; depth > 0 && row < all.size() / depth; ++row) {
+  for (std::size_t row = 0; depth > 0 && row < positions.size() / depth; ++row) {
     std::size_t first = 0;
     for (std::size_t i = 0; i < shared; ++i) {
       require<data_error>(place[i] < x.extents[i], "takes an element outside of the shape ",
@@ -134,44 +135,46 @@ inline void compress(operation& n) {
       first += place[i] * steps[i];
     }
     for (std::size_t i = 0; i < depth; ++i) {
-      first += axis_in(all[row * depth + i], x.extents[shared + i]) * steps[shared + i];
+      first += axis_in(positions[row * depth + i], x.extents[shared + i]) * steps[shared + i];
     }
-    for (std::size_t i = 0; i < each; ++i) {
-      which.push_back(first + i);
+    for (std::size_t i = 0; i < slice_size; ++i) {
+      elements.push_back(first + i);
     }
     advance(place, extents);
   }
-  return which;
+  return elements;
 }
 
 inline void gather_elements(operation& n) {
   const tensor& x = n.operand(0);
-  const numbers at = n.known(1);
+  const numbers indices = n.known(1);
   const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
-  require<data_error>(at.extents.size() == x.rank(), "takes from a tensor with ", x.rank(),
-                      " axes by indices with ", at.extents.size(), " axes");
-  n.give(picked_elements(n.out, n.out.plain(x), named_along(x, axis, at, "takes"), at.extents,
-                         x.type));
+  require<data_error>(indices.extents.size() == x.rank(), "takes from a tensor with ", x.rank(),
+                      " axes by indices with ", indices.extents.size(), " axes");
+  n.give(picked_elements(n.out, n.out.plain(x), named_along(x, axis, indices, "takes"),
+                         indices.extents, x.type));
 }
 
 inline void gather_nd(operation& n) {
   const tensor& x = n.operand(0);
-  const numbers at = n.known(1);
+  const numbers indices = n.known(1);
   const auto shared =
       static_cast<std::size_t>(std::max<std::int64_t>(n.integer("batch_dims", 0), 0));
-  require<data_error>(
-      !at.extents.empty() && shared < at.extents.size() && at.extents.back() + shared <= x.rank(),
-      "cannot take from the shape ", words(x.extents), " by indices of shape ", words(at.extents));
-  dims to(at.extents.begin(), at.extents.end() - 1);
-  to.insert(to.end(), x.extents.begin() + static_cast<std::ptrdiff_t>(shared + at.extents.back()),
-            x.extents.end());
-  require_few(to);
-  n.give(picked_elements(n.out, n.out.plain(x), named_parts(x, at, shared), to, x.type));
+  require<data_error>(!indices.extents.empty() && shared < indices.extents.size() &&
+                          indices.extents.back() + shared <= x.rank(),
+                      "cannot take from the shape ", words(x.extents), " by indices of shape ",
+                      words(indices.extents));
+  dims extents(indices.extents.begin(), indices.extents.end() - 1);
+  extents.insert(extents.end(),
+                 x.extents.begin() + static_cast<std::ptrdiff_t>(shared + indices.extents.back()),
+                 x.extents.end());
+  require_few(extents);
+  n.give(picked_elements(n.out, n.out.plain(x), named_parts(x, indices, shared), extents, x.type));
 }
 
 /// Replaces elements of x by updates, or combines them with updates by a function. Several updates
 /// of one element are applied one after the other.
-inline void replace(operation& n, const std::vector<std::size_t>& which) {
+inline void replace(operation& n, const std::vector<std::size_t>& elements) {
   const tensor& x = n.operand(0);
   const tensor& updates = n.operand(2);
   const std::string reduction = n.word("reduction", "none");
@@ -182,108 +185,110 @@ inline void replace(operation& n, const std::vector<std::size_t>& which) {
       {"min", {binary_function::minimum, std::numeric_limits<double>::infinity()}}};
   const auto* const function =
       std::find_if(std::begin(functions), std::end(functions),
-                   [&](const auto& one) { return one.first == reduction; });
+                   [&](const auto& entry) { return entry.first == reduction; });
   const bool joins = function != std::end(functions);
   require<data_error>(joins || reduction == "none", "has the unsupported reduction '", reduction,
                       "'");
-  require<data_error>(which.size() == updates.size(), "has ", updates.size(), " updates for ",
-                      which.size(), " indices");
+  require<data_error>(elements.size() == updates.size(), "has ", updates.size(), " updates for ",
+                      elements.size(), " indices");
   const std::size_t size = x.size();
   require_few(x.extents);
-  for (const std::size_t one : which) {
-    require<data_error>(one < size, "replaces an element outside of the shape ", words(x.extents));
+  for (const std::size_t element : elements) {
+    require<data_error>(element < size, "replaces an element outside of the shape ",
+                        words(x.extents));
   }
-  const value_id all = n.out.reshape(n.out.plain(updates), {updates.size()});
+  const value_id flat_updates = n.out.reshape(n.out.plain(updates), {updates.size()});
   if (!joins) {
-    std::vector<std::size_t> from = plain_order(size);
-    for (std::size_t i = 0; i < which.size(); ++i) {
-      from[which[i]] = size + i;
+    std::vector<std::size_t> sources = plain_order(size);
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      sources[elements[i]] = size + i;
     }
-    const value_id both = n.out.concat({n.out.reshape(n.out.plain(x), {size}), all}, 0);
-    return n.give(picked_elements(n.out, both, from, x.extents, x.type));
+    const value_id both = n.out.concat({n.out.reshape(n.out.plain(x), {size}), flat_updates}, 0);
+    return n.give(picked_elements(n.out, both, sources, x.extents, x.type));
   }
   // Each round applies at most one update to each position. Positions without an update are
   // combined with a neutral value.
-  const value_id both = n.out.concat({all, n.out.constant({1}, {function->second.second})}, 0);
+  const value_id both =
+      n.out.concat({flat_updates, n.out.constant({1}, {function->second.second})}, 0);
   std::vector<std::size_t> round_of;
-  round_of.reserve(which.size());
+  round_of.reserve(elements.size());
   std::vector<std::size_t> rounds(size, 0);
-  for (const std::size_t one : which) {
-    round_of.push_back(rounds[one]++);
+  for (const std::size_t element : elements) {
+    round_of.push_back(rounds[element]++);
   }
   const std::size_t count = size == 0 ? 0 : *std::max_element(rounds.begin(), rounds.end());
-  require<data_error>(count <= numbers::most / std::max<std::size_t>(size, 1),
+  require<data_error>(count <= numbers::max_size / std::max<std::size_t>(size, 1),
                       "has too many updates, ", count, ", of one element of the shape ",
                       words(x.extents));
-  value_id made = n.out.plain(x);
+  value_id result = n.out.plain(x);
   for (std::size_t round = 0; round < count; ++round) {
-    std::vector<std::size_t> from(size, updates.size());
-    for (std::size_t i = 0; i < which.size(); ++i) {
+    std::vector<std::size_t> sources(size, updates.size());
+    for (std::size_t i = 0; i < elements.size(); ++i) {
       if (round_of[i] == round) {
-        from[which[i]] = i;
+        sources[elements[i]] = i;
       }
     }
-    made = n.out.binary(function->second.first, made,
-                        picked_elements(n.out, both, from, x.extents, x.type).id);
+    result = n.out.binary(function->second.first, result,
+                          picked_elements(n.out, both, sources, x.extents, x.type).id);
   }
-  n.give(n.out.computed(made, x.type));
+  n.give(n.out.computed(result, x.type));
 }
 inline void scatter_elements(operation& n) {
   const tensor& x = n.operand(0);
-  const numbers at = n.known(1);
+  const numbers indices = n.known(1);
   const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
-  require<data_error>(at.extents.size() == x.rank(), "replaces elements of a tensor with ",
-                      x.rank(), " axes by indices with ", at.extents.size(), " axes");
-  replace(n, named_along(x, axis, at, "replaces"));
+  require<data_error>(indices.extents.size() == x.rank(), "replaces elements of a tensor with ",
+                      x.rank(), " axes by indices with ", indices.extents.size(), " axes");
+  replace(n, named_along(x, axis, indices, "replaces"));
 }
 inline void scatter_nd(operation& n) {
   const tensor& x = n.operand(0);
-  const numbers at = n.known(1);
-  require<data_error>(!at.extents.empty() && at.extents.back() <= x.rank(),
+  const numbers indices = n.known(1);
+  require<data_error>(!indices.extents.empty() && indices.extents.back() <= x.rank(),
                       "cannot replace elements of the shape ", words(x.extents),
-                      " by indices of shape ", words(at.extents));
-  const std::size_t depth = at.extents.back();
-  const std::size_t each =
+                      " by indices of shape ", words(indices.extents));
+  const std::size_t depth = indices.extents.back();
+  const std::size_t slice_size =
       count_of({x.extents.begin() + static_cast<std::ptrdiff_t>(depth), x.extents.end()});
-  require_few({depth == 0 ? 1 : at.integers().size() / depth, each});
-  replace(n, named_parts(x, at, 0));
+  require_few({depth == 0 ? 1 : indices.integers().size() / depth, slice_size});
+  replace(n, named_parts(x, indices, 0));
 }
 
 inline void one_hot(operation& n) {
-  const tensor& at = n.operand(0);
+  const tensor& indices = n.operand(0);
   const double count = n.known_number(1, 0);
-  require<data_error>(count >= 1 && count <= static_cast<double>(numbers::most),
+  require<data_error>(count >= 1 && count <= static_cast<double>(numbers::max_size),
                       "has the unsupported depth ", count);
   const auto depth = static_cast<std::size_t>(count);
-  const std::size_t axis = axis_in(n.integer("axis", -1), at.rank() + 1);
+  const std::size_t axis = axis_in(n.integer("axis", -1), indices.rank() + 1);
   value_id rows = no_value;
-  if (at.known != nullptr || at.from != nullptr) {
-    const numbers all = n.known(0);
-    dims to = at.extents;
-    to.push_back(depth);
-    require_few(to);
-    std::vector<double> ones(count_of(to), 0);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const double at_once = std::trunc(all.at(i));
-      const double one = at_once < 0 ? at_once + count : at_once;
-      if (one >= 0 && one < count) {
-        ones[i * depth + static_cast<std::size_t>(one)] = 1;
+  if (indices.known != nullptr || indices.source != nullptr) {
+    const numbers known_indices = n.known(0);
+    dims extents = indices.extents;
+    extents.push_back(depth);
+    require_few(extents);
+    std::vector<double> elements(count_of(extents), 0);
+    for (std::size_t i = 0; i < known_indices.size(); ++i) {
+      const double integer = std::trunc(known_indices.at(i));
+      const double index = integer < 0 ? integer + count : integer;
+      if (index >= 0 && index < count) {
+        elements[i * depth + static_cast<std::size_t>(index)] = 1;
       }
     }
-    rows = n.out.constant(shape_of(to), std::move(ones));
+    rows = n.out.constant(shape_of(extents), std::move(elements));
   } else {
-    const value_id numbers = n.out.plain(at);
-    const value_id whole = is_real(at.type) ? truncated(n.out, numbers) : numbers;
+    const value_id numbers = n.out.plain(indices);
+    const value_id whole = is_real(indices.type) ? truncated(n.out, numbers) : numbers;
     rows = n.out.call(kernels::one_hot{depth, 1, 0}, {index_of(n.out, whole, count)});
   }
   const tensor values = n.operand(2);
   require<data_error>(values.extents == dims{2}, "expected two values, for off and on");
   const value_id both = n.out.plain(values);
-  const value_id off = n.out.reshape(n.out.slice(both, 0, 0, 1), {});
-  const value_id on = n.out.reshape(n.out.slice(both, 0, 1, 1), {});
-  const value_id y = n.out.call(kernels::select{}, {rows, on, off});
+  const value_id off_value = n.out.reshape(n.out.slice(both, 0, 0, 1), {});
+  const value_id on_value = n.out.reshape(n.out.slice(both, 0, 1, 1), {});
+  const value_id y = n.out.call(kernels::select{}, {rows, on_value, off_value});
   axis_order order;
-  for (std::size_t i = 0; i < at.rank(); ++i) {
+  for (std::size_t i = 0; i < indices.rank(); ++i) {
     order.push_back(i < axis ? i : i + 1);
   }
   order.push_back(axis);

@@ -65,10 +65,10 @@ class joined_nodes {
       });
       if (bare && maker->operands[2] == no_value && part != parts_->end() &&
           is_asked_before(other, part)) {
-        const std::size_t taken = out_->weights.size();
+        const std::size_t weight_count = out_->weights.size();
         maker->operands[2] = out_->arranged(other, flat(other.axes), {other.size()});
-        if (out_->weights.size() > taken) {
-          part->weights.push_back(taken);
+        if (out_->weights.size() > weight_count) {
+          part->weights.push_back(weight_count);
         }
         n.give(x);
         return true;
@@ -83,19 +83,20 @@ class joined_nodes {
   /// itself, and the operand can have more uses.
   [[nodiscard]] bool is_alone(const std::string& name, bool product) const {
     const auto takers = body_->takers.find(name);
-    const auto made = body_->makers.find(name);
-    if (takers == body_->takers.end() || takers->second != 1 || made == body_->makers.end()) {
+    const auto maker = body_->makers.find(name);
+    if (takers == body_->takers.end() || takers->second != 1 || maker == body_->makers.end()) {
       return false;
     }
-    const std::string& by = body_->all[static_cast<int>(made->second)].op_type();
-    return product ? by == "MatMul" || by == "Conv" || by == "Gemm" : by == "Sigmoid";
+    const std::string& operator_name = body_->nodes[static_cast<int>(maker->second)].op_type();
+    return product ? operator_name == "MatMul" || operator_name == "Conv" || operator_name == "Gemm"
+                   : operator_name == "Sigmoid";
   }
   /// Returns whether weights are new to the graph, or already belong to `part` or to an earlier
   /// part.
   [[nodiscard]] bool is_asked_before(const tensor& t,
                                      std::vector<graph_part>::const_iterator part) const {
     for (std::size_t w = 0; w < out_->weights.size(); ++w) {
-      if (out_->weights[w].from == t.from) {
+      if (out_->weights[w].source == t.source) {
         return std::any_of(parts_->cbegin(), part + 1, [&](const graph_part& p) {
           return std::find(p.weights.begin(), p.weights.end(), w) != p.weights.end();
         });
@@ -107,15 +108,15 @@ class joined_nodes {
   /// Returns the node of the graph that computes a value, skipping nodes that only change its
   /// shape.
   [[nodiscard]] graph_node* maker_of(value_id id, std::size_t& number) {
-    auto& all = out_->calls.nodes();
-    for (std::size_t k = all.size(); k-- > 0;) {
-      if (all[k].results[0] == id) {
-        if (all[k].kernel.as<kernels::reshape>() != nullptr) {
-          id = all[k].operands[0];
+    auto& nodes = out_->calls.nodes();
+    for (std::size_t k = nodes.size(); k-- > 0;) {
+      if (nodes[k].results[0] == id) {
+        if (nodes[k].kernel.as<kernels::reshape>() != nullptr) {
+          id = nodes[k].operands[0];
           continue;
         }
         number = k;
-        return &all[k];
+        return &nodes[k];
       }
     }
     return nullptr;

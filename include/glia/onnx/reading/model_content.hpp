@@ -40,9 +40,9 @@ class model_content {
       parse(file.bytes());
       take_opset();
       take_weights(message_.graph());
-      for (const ::onnx::FunctionProto& one : message_.functions()) {
-        take_constants(one.node());
-        functions_[{one.domain(), one.name()}] = &one;
+      for (const ::onnx::FunctionProto& definition : message_.functions()) {
+        take_constants(definition.node());
+        functions_[{definition.domain(), definition.name()}] = &definition;
       }
     });
   }
@@ -55,8 +55,8 @@ class model_content {
   [[nodiscard]] const ::onnx::GraphProto& graph() const noexcept { return message_.graph(); }
   [[nodiscard]] std::int64_t opset() const noexcept { return opset_; }
   /// Returns the weights of a tensor of the file, or null if it is not a weight.
-  [[nodiscard]] const weight* weight_of(const ::onnx::TensorProto& one) const {
-    const auto found = weights_.find(&one);
+  [[nodiscard]] const weight* weight_of(const ::onnx::TensorProto& proto) const {
+    const auto found = weights_.find(&proto);
     return found == weights_.end() ? nullptr : &found->second;
   }
   /// Returns whether the values of `Constant` nodes are the weights. Some old exporters write
@@ -83,9 +83,9 @@ class model_content {
                         "is not an ONNX model or is damaged, because its content cannot be parsed");
   }
   void take_opset() {
-    for (const auto& one : message_.opset_import()) {
-      if (one.domain().empty() || one.domain() == "ai.onnx") {
-        opset_ = one.version();
+    for (const auto& opset_id : message_.opset_import()) {
+      if (opset_id.domain().empty() || opset_id.domain() == "ai.onnx") {
+        opset_ = opset_id.version();
       }
     }
     require<data_error>(
@@ -94,14 +94,14 @@ class model_content {
         "; export the model with such an opset, or convert it with onnx.version_converter");
   }
 
-  void take(const ::onnx::TensorProto& one, const std::string& name) {
-    const tensor_data data = located(one);
+  void take(const ::onnx::TensorProto& proto, const std::string& name) {
+    const tensor_data data = located(proto);
     detail::require_whole(data);
-    weights_.emplace(&one, weight{name, data});
+    weights_.emplace(&proto, weight{name, data});
   }
   void take_weights(const ::onnx::GraphProto& graph) {
-    for (const ::onnx::TensorProto& one : graph.initializer()) {
-      take(one, one.name());
+    for (const ::onnx::TensorProto& initializer : graph.initializer()) {
+      take(initializer, initializer.name());
     }
     require<data_error>(graph.sparse_initializer_size() == 0,
                         "has sparse weights, which glia does not support");
@@ -122,18 +122,18 @@ class model_content {
   }
 
   /// Returns the location of a tensor's bytes: in the message or in another file.
-  [[nodiscard]] tensor_data located(const ::onnx::TensorProto& one) {
-    if (one.data_location() != ::onnx::TensorProto::EXTERNAL) {
-      return {&one};
+  [[nodiscard]] tensor_data located(const ::onnx::TensorProto& proto) {
+    if (proto.data_location() != ::onnx::TensorProto::EXTERNAL) {
+      return {&proto};
     }
     std::string location;
     std::size_t offset = 0;
     std::size_t length = std::numeric_limits<std::size_t>::max();
-    for (const auto& entry : one.external_data()) {
-      const auto number = [&](std::size_t& to) {
+    for (const auto& entry : proto.external_data()) {
+      const auto number = [&](std::size_t& result) {
         const char* const end = entry.value().data() + entry.value().size();
-        const auto read = std::from_chars(entry.value().data(), end, to);
-        require<data_error>(read.ec == std::errc{} && read.ptr == end, "the tensor '", one.name(),
+        const auto read = std::from_chars(entry.value().data(), end, result);
+        require<data_error>(read.ec == std::errc{} && read.ptr == end, "the tensor '", proto.name(),
                             "' has the ", entry.key(), " '", entry.value(), "'; expected a number");
       };
       if (entry.key() == "location") {
@@ -144,31 +144,33 @@ class model_content {
         number(length);
       }
     }
-    const file_beside& other = beside(location, one.name());
-    const std::span<const std::byte> all = other.content.bytes();
-    require<data_error>(offset <= all.size(), "the tensor '", one.name(), "' begins at byte ",
-                        offset, " of ", location, ", which has ", all.size(), " bytes");
-    const std::size_t wanted = length != std::numeric_limits<std::size_t>::max()
-                                   ? length
-                                   : count_of(extents_of(one)) * detail::raw_size(one.data_type());
-    require<data_error>(wanted <= all.size() - offset, "the tensor '", one.name(), "' needs ",
-                        wanted, " bytes at offset ", offset, " of ", location, ", which has ",
-                        all.size(), " bytes");
-    return {&one, all.subspan(offset, wanted), &other.file, offset};
+    const external_file& other = open_external(location, proto.name());
+    const std::span<const std::byte> bytes = other.content.bytes();
+    require<data_error>(offset <= bytes.size(), "the tensor '", proto.name(), "' begins at byte ",
+                        offset, " of ", location, ", which has ", bytes.size(), " bytes");
+    const std::size_t byte_count =
+        length != std::numeric_limits<std::size_t>::max()
+            ? length
+            : count_of(extents_of(proto)) * detail::raw_size(proto.data_type());
+    require<data_error>(byte_count <= bytes.size() - offset, "the tensor '", proto.name(),
+                        "' needs ", byte_count, " bytes at offset ", offset, " of ", location,
+                        ", which has ", bytes.size(), " bytes");
+    return {&proto, bytes.subspan(offset, byte_count), &other.file, offset};
   }
 
-  struct file_beside {
+  struct external_file {
     glia::detail::readable_file file;
     glia::detail::mapped_file content;
 
-    explicit file_beside(const std::filesystem::path& path) : file(path), content(file) {}
+    explicit external_file(const std::filesystem::path& path) : file(path), content(file) {}
   };
 
   /// Opens a file in the folder of the model. Paths that lead out of the folder, by `..` or through
   /// symbolic links, are refused, because a downloaded model must not read arbitrary files. If the
   /// model file is itself a symbolic link, as in download caches, the folder of its target is
   /// allowed, too.
-  [[nodiscard]] const file_beside& beside(const std::string& location, std::string_view tensor) {
+  [[nodiscard]] const external_file& open_external(const std::string& location,
+                                                   std::string_view tensor) {
     namespace fs = std::filesystem;
     const fs::path relative(location);
     bool inside = !location.empty() && relative.is_relative();
@@ -177,8 +179,8 @@ class model_content {
     }
     require<data_error>(inside, "the tensor '", tensor, "' refers to the file '", location,
                         "'; expected a file in the folder of the model");
-    const auto known = beside_.find(location);
-    if (known != beside_.end()) {
+    const auto known = external_files_.find(location);
+    if (known != external_files_.end()) {
       return known->second;
     }
     std::error_code failure;
@@ -197,13 +199,13 @@ class model_content {
     require<data_error>(
         stays, "the tensor '", tensor, "' refers to the file '", location,
         "', a link that leads out of the folder of the model; copy the file into that folder");
-    return beside_.try_emplace(location, file).first->second;
+    return external_files_.try_emplace(location, file).first->second;
   }
 
   std::filesystem::path path_;
   ::onnx::ModelProto message_;
   std::int64_t opset_ = 0;
-  std::map<std::string, file_beside> beside_;
+  std::map<std::string, external_file> external_files_;
   std::map<const ::onnx::TensorProto*, weight> weights_;
   std::map<std::pair<std::string, std::string>, const ::onnx::FunctionProto*> functions_;
 };

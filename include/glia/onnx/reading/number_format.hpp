@@ -10,15 +10,15 @@
 namespace glia::onnx {
 
 /// A floating-point type with fewer digits than single precision. Numbers from 2^e to 2^(e + 1),
-/// with e from `least` to `most`, have `digits` binary digits. Smaller numbers have the same step
-/// size as 2^least.
+/// with e from `min_exponent` to `max_exponent`, have `digits` binary digits. Smaller numbers have
+/// the same step size as 2^min_exponent.
 struct number_format {
   int digits;
-  int least;
-  int most;
+  int min_exponent;
+  int max_exponent;
 
   [[nodiscard]] double step() const { return std::ldexp(1, 1 - digits); }
-  [[nodiscard]] double limit() const { return std::ldexp(1, most + 1); }
+  [[nodiscard]] double limit() const { return std::ldexp(1, max_exponent + 1); }
 
   /// Returns the nearest number of the type. Ties go to the even number. Numbers that are too large
   /// become infinity.
@@ -26,7 +26,7 @@ struct number_format {
     if (!std::isfinite(x) || x == 0) {
       return x;
     }
-    const double scale = std::ldexp(1, std::max(std::ilogb(x), least)) * step();
+    const double scale = std::ldexp(1, std::max(std::ilogb(x), min_exponent)) * step();
     const double near = std::nearbyint(x / scale) * scale;
     return std::abs(near) < limit() ? near
                                     : std::copysign(std::numeric_limits<double>::infinity(), x);

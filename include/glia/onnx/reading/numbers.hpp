@@ -39,12 +39,12 @@ class words {
 
 /// Returns the number of elements. Throws `data_error` if no machine has enough memory for them.
 [[nodiscard]] inline std::size_t count_of(const dims& extents) {
-  constexpr std::size_t most = std::size_t{1} << 48;
+  constexpr std::size_t limit = std::size_t{1} << 48;
   std::size_t count = 1;
   bool empty = false;
   for (const std::size_t extent : extents) {
     empty = empty || extent == 0;
-    require<data_error>(extent <= most / count, "a tensor of shape ", words(extents),
+    require<data_error>(extent <= limit / count, "a tensor of shape ", words(extents),
                         " is larger than any machine's memory");
     count *= extent == 0 ? 1 : extent;
   }
@@ -85,7 +85,7 @@ using element_type = std::int32_t;  // a value of ::onnx::TensorProto::DataType
 /// integers 0 and 1.
 struct numbers {
   /// The largest number of elements. Without a limit, a file could request all memory.
-  static constexpr std::size_t most = std::size_t{1} << 21;
+  static constexpr std::size_t max_size = std::size_t{1} << 21;
 
   element_type type = ::onnx::TensorProto::INT64;
   dims extents;
@@ -103,39 +103,39 @@ struct numbers {
   }
 };
 
-[[nodiscard]] inline numbers integer_numbers(std::vector<std::int64_t> all, dims extents,
+[[nodiscard]] inline numbers integer_numbers(std::vector<std::int64_t> elements, dims extents,
                                              element_type type = ::onnx::TensorProto::INT64) {
-  return {type, std::move(extents), std::move(all)};
+  return {type, std::move(extents), std::move(elements)};
 }
-[[nodiscard]] inline numbers real_numbers(std::vector<double> all, dims extents,
+[[nodiscard]] inline numbers real_numbers(std::vector<double> elements, dims extents,
                                           element_type type = ::onnx::TensorProto::FLOAT) {
-  return {type, std::move(extents), std::move(all)};
+  return {type, std::move(extents), std::move(elements)};
 }
 
 /// Throws `data_error` if there are more elements than the limit.
 inline void require_few(const dims& extents) {
-  require<data_error>(count_of(extents) <= numbers::most, "a tensor of shape ", words(extents),
-                      ", which does not depend on the samples, has more than ", numbers::most,
+  require<data_error>(count_of(extents) <= numbers::max_size, "a tensor of shape ", words(extents),
+                      ", which does not depend on the samples, has more than ", numbers::max_size,
                       " elements");
 }
 
-/// Selects elements of `x`. The result has the given extents. `from` maps a position in the result
-/// to a row-major index in `x`.
-template <class From>
-[[nodiscard]] numbers taken(const numbers& x, dims extents, const From& from) {
+/// Selects elements of `x`. The result has the given extents. `index_of` maps a position in the
+/// result to a row-major index in `x`.
+template <class Index>
+[[nodiscard]] numbers selected(const numbers& x, dims extents, const Index& index_of) {
   require_few(extents);
   numbers result{x.type, std::move(extents), {}};
   const std::size_t count = result.size();
   std::visit(
-      [&](const auto& all) {
-        std::remove_cvref_t<decltype(all)> made;
-        made.reserve(count);
-        dims at(result.extents.size(), 0);
+      [&](const auto& source) {
+        std::remove_cvref_t<decltype(source)> elements;
+        elements.reserve(count);
+        dims position(result.extents.size(), 0);
         for (std::size_t n = 0; n < count; ++n) {
-          made.push_back(all[from(at)]);
-          advance(at, result.extents);
+          elements.push_back(source[index_of(position)]);
+          advance(position, result.extents);
         }
-        result.elements = std::move(made);
+        result.elements = std::move(elements);
       },
       x.elements);
   return result;
@@ -148,7 +148,7 @@ template <class From>
   for (const std::size_t axis : order) {
     result.extents.push_back(x.extents[axis]);
   }
-  std::visit([&](const auto& all) { result.elements = in_order(all, x.extents, order); },
+  std::visit([&](const auto& elements) { result.elements = in_order(elements, x.extents, order); },
              x.elements);
   return result;
 }
@@ -176,12 +176,12 @@ template <class From>
   }
   const dims steps = steps_of(x.extents);
   const std::size_t missing = extents.size() - x.extents.size();
-  return taken(x, extents, [&](const dims& at) {
-    std::size_t from = 0;
+  return selected(x, extents, [&](const dims& position) {
+    std::size_t index = 0;
     for (std::size_t i = 0; i < x.extents.size(); ++i) {
-      from += (x.extents[i] == 1 ? 0 : at[i + missing]) * steps[i];
+      index += (x.extents[i] == 1 ? 0 : position[i + missing]) * steps[i];
     }
-    return from;
+    return index;
   });
 }
 

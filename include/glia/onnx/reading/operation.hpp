@@ -22,17 +22,17 @@ class operation {
  public:
   using numbers_function = std::function<std::optional<numbers>(const std::string& name)>;
 
-  /// `wanted` tells, for each result, whether the result is used.
-  operation(const ::onnx::NodeProto& message, std::vector<tensor> operands, graph_builder& to,
-            std::int64_t opset_of_file, bool trains, std::vector<bool> wanted,
+  /// `used_results` tells, for each result, whether the result is used.
+  operation(const ::onnx::NodeProto& message, std::vector<tensor> operands, graph_builder& builder,
+            std::int64_t opset_of_file, bool trains, std::vector<bool> used_results,
             const numbers_function& ask)
       : node(message),
         x(std::move(operands)),
-        out(to),
+        out(builder),
         opset(opset_of_file),
         training(trains),
         results(static_cast<std::size_t>(message.output_size())),
-        wanted_(std::move(wanted)),
+        used_results_(std::move(used_results)),
         ask_(&ask) {}
 
   const ::onnx::NodeProto& node;
@@ -51,7 +51,9 @@ class operation {
     return x[i];
   }
   /// Returns whether result i is used.
-  [[nodiscard]] bool wants(std::size_t i) const { return i < wanted_.size() && wanted_[i]; }
+  [[nodiscard]] bool wants(std::size_t i) const {
+    return i < used_results_.size() && used_results_[i];
+  }
   void give(tensor result, std::size_t i = 0) {
     if (i < results.size()) {
       results[i] = std::move(result);
@@ -66,11 +68,11 @@ class operation {
     if (t.known != nullptr) {
       return *t.known;
     }
-    if (t.from != nullptr && t.stored == extents_of(*t.from->data.message)) {
-      numbers all = numbers_of(*t.from);
-      all = permuted(all, flat(t.axes));
-      all.extents = t.extents;
-      return all;
+    if (t.source != nullptr && t.stored == extents_of(*t.source->data.message)) {
+      numbers result = numbers_of(*t.source);
+      result = permuted(result, flat(t.axes));
+      result.extents = t.extents;
+      return result;
     }
     std::optional<numbers> found = (*ask_)(node.input(static_cast<int>(i)));
     require<data_error>(found.has_value(), "operand ", i, ", '", node.input(static_cast<int>(i)),
@@ -85,10 +87,10 @@ class operation {
     if (!has(i)) {
       return otherwise;
     }
-    const numbers all = known(i);
-    require<data_error>(all.size() == 1, "operand ", i, " has ", all.size(),
+    const numbers values = known(i);
+    require<data_error>(values.size() == 1, "operand ", i, " has ", values.size(),
                         " elements; expected one number");
-    return all.at(0);
+    return values.at(0);
   }
 
   /// Returns a single integer, or `otherwise` if the operand is omitted.
@@ -96,18 +98,18 @@ class operation {
     if (!has(i)) {
       return otherwise;
     }
-    const std::vector<std::int64_t> all = known_integers(i);
-    require<data_error>(all.size() == 1, "operand ", i, " has ", all.size(),
+    const std::vector<std::int64_t> values = known_integers(i);
+    require<data_error>(values.size() == 1, "operand ", i, " has ", values.size(),
                         " elements; expected one integer");
-    return all[0];
+    return values[0];
   }
 
   // --- attributes --------------------------------------------------------------------------------
 
   [[nodiscard]] const ::onnx::AttributeProto* attribute(std::string_view name) const {
-    for (const auto& one : node.attribute()) {
-      if (one.name() == name) {
-        return &one;
+    for (const auto& candidate : node.attribute()) {
+      if (candidate.name() == name) {
+        return &candidate;
       }
     }
     return nullptr;
@@ -155,16 +157,16 @@ class operation {
     return a;
   }
 
-  std::vector<bool> wanted_;
+  std::vector<bool> used_results_;
   const numbers_function* ask_;
 };
 
 /// Converts integers of the file to extents. Throws `data_error` for negative integers.
-[[nodiscard]] inline dims dims_from(const std::vector<std::int64_t>& all) {
+[[nodiscard]] inline dims dims_from(const std::vector<std::int64_t>& integers) {
   dims result;
-  for (const std::int64_t one : all) {
-    require<data_error>(one >= 0, "expected extents of at least 0, got ", one);
-    result.push_back(static_cast<std::size_t>(one));
+  for (const std::int64_t extent : integers) {
+    require<data_error>(extent >= 0, "expected extents of at least 0, got ", extent);
+    result.push_back(static_cast<std::size_t>(extent));
   }
   static_cast<void>(count_of(result));
   return result;
@@ -172,11 +174,11 @@ class operation {
 
 /// Returns axes of a tensor in the listed order. Throws `data_error` if an axis is listed twice or
 /// does not exist.
-[[nodiscard]] inline std::vector<std::size_t> axes_in_order(const std::vector<std::int64_t>& all,
-                                                            std::size_t rank) {
+[[nodiscard]] inline std::vector<std::size_t> axes_in_order(
+    const std::vector<std::int64_t>& integers, std::size_t rank) {
   std::vector<std::size_t> axes;
-  for (const std::int64_t one : all) {
-    axes.push_back(axis_in(one, rank));
+  for (const std::int64_t axis : integers) {
+    axes.push_back(axis_in(axis, rank));
     require<data_error>(std::find(axes.begin(), axes.end() - 1, axes.back()) == axes.end() - 1,
                         "an axis is listed twice");
   }
@@ -185,12 +187,12 @@ class operation {
 
 /// Returns axes of a tensor in ascending order. Throws `data_error` if an axis is listed twice or
 /// does not exist.
-[[nodiscard]] inline std::vector<std::size_t> axes_from(const std::vector<std::int64_t>& all,
+[[nodiscard]] inline std::vector<std::size_t> axes_from(const std::vector<std::int64_t>& integers,
                                                         std::size_t rank) {
   std::vector<std::size_t> axes;
-  axes.reserve(all.size());
-  for (const std::int64_t one : all) {
-    axes.push_back(axis_in(one, rank));
+  axes.reserve(integers.size());
+  for (const std::int64_t axis : integers) {
+    axes.push_back(axis_in(axis, rank));
   }
   std::sort(axes.begin(), axes.end());
   require<data_error>(std::adjacent_find(axes.begin(), axes.end()) == axes.end(),

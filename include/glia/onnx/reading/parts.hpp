@@ -112,8 +112,8 @@ namespace glia::onnx::reading {
       runs.emplace_back(row, 1);
     }
   }
-  constexpr std::size_t few = 32;
-  if (!runs.empty() && runs.size() <= few) {
+  constexpr std::size_t max_slices = 32;
+  if (!runs.empty() && runs.size() <= max_slices) {
     std::vector<tensor> parts;
     parts.reserve(runs.size());
     for (const auto& [begin, extent] : runs) {
@@ -127,25 +127,26 @@ namespace glia::onnx::reading {
       order.push_back(i);
     }
   }
-  const value_id at = out.indices({rows.size()}, {rows.begin(), rows.end()});
-  return out.computed(out.call(kernels::gather{}, {out.stored_as(t, order), at}), order, t.type);
+  const value_id indices = out.indices({rows.size()}, {rows.begin(), rows.end()});
+  return out.computed(out.call(kernels::gather{}, {out.stored_as(t, order), indices}), order,
+                      t.type);
 }
 
 /// Selects elements of a tensor by their row-major indices.
 [[nodiscard]] inline tensor picked_elements(graph_builder& out, value_id flat_table,
-                                            const std::vector<std::size_t>& which, const dims& to,
-                                            element_type type) {
+                                            const std::vector<std::size_t>& indices,
+                                            const dims& extents, element_type type) {
   const std::size_t count = out.shape_of_value(flat_table).size();
-  std::vector<std::int32_t> at;
-  for (const std::size_t one : which) {
-    require<data_error>(one < count && one <= std::numeric_limits<std::int32_t>::max(),
-                        "takes element ", one, " of ", count);
-    at.push_back(static_cast<std::int32_t>(one));
+  std::vector<std::int32_t> rows;
+  for (const std::size_t index : indices) {
+    require<data_error>(index < count && index <= std::numeric_limits<std::int32_t>::max(),
+                        "takes element ", index, " of ", count);
+    rows.push_back(static_cast<std::int32_t>(index));
   }
   const value_id table = out.reshape(flat_table, {count, 1});
-  const value_id all =
-      out.call(kernels::gather{}, {table, out.indices({which.size()}, std::move(at))});
-  return out.computed(out.reshape(all, shape_of(to)), type);
+  const value_id gathered =
+      out.call(kernels::gather{}, {table, out.indices({indices.size()}, std::move(rows))});
+  return out.computed(out.reshape(gathered, shape_of(extents)), type);
 }
 
 inline void concat(operation& n) {
@@ -159,14 +160,14 @@ inline void split(operation& n) {
   const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
   const std::size_t extent = x.extents[axis];
   std::vector<std::size_t> parts;
-  if (const auto given = n.integers("split", 1)) {
-    parts = dims_from(*given);
+  if (const auto sizes = n.integers("split", 1)) {
+    parts = dims_from(*sizes);
   } else {
     const std::size_t count = n.results.size();
     require<data_error>(count > 0, "has no results");
-    const std::size_t each = (extent + count - 1) / count;
+    const std::size_t part_extent = (extent + count - 1) / count;
     for (std::size_t i = 0; i < count; ++i) {
-      parts.push_back(std::min(each, extent - std::min(extent, i * each)));
+      parts.push_back(std::min(part_extent, extent - std::min(extent, i * part_extent)));
     }
   }
   std::size_t begin = 0;
@@ -184,16 +185,16 @@ inline void split(operation& n) {
 [[nodiscard]] inline std::vector<std::size_t> sliced(std::size_t extent, std::int64_t begin,
                                                      std::int64_t end, std::int64_t step) {
   require<data_error>(step != 0, "takes slices with a step of 0");
-  require<data_error>(extent <= numbers::most,
+  require<data_error>(extent <= numbers::max_size,
                       "takes slices of an axis with too many elements: ", extent);
   const auto count = static_cast<std::int64_t>(extent);
-  const auto from_end = [&](std::int64_t at) { return at < 0 ? at + count : at; };
+  const auto from_end = [&](std::int64_t index) { return index < 0 ? index + count : index; };
   std::vector<std::size_t> rows;
   if (step > 0) {
     const std::int64_t last = std::clamp<std::int64_t>(from_end(end), 0, count);
-    for (std::int64_t at = std::clamp<std::int64_t>(from_end(begin), 0, count); at < last;
-         at += std::min(step, count)) {
-      rows.push_back(static_cast<std::size_t>(at));
+    for (std::int64_t row = std::clamp<std::int64_t>(from_end(begin), 0, count); row < last;
+         row += std::min(step, count)) {
+      rows.push_back(static_cast<std::size_t>(row));
     }
   } else {
     // A start before the first element is moved to the first element.
@@ -201,8 +202,8 @@ inline void split(operation& n) {
         end < -count ? -1 : std::clamp<std::int64_t>(from_end(end), -1, count - 1);
     const std::int64_t first =
         std::clamp<std::int64_t>(from_end(begin), 0, std::max<std::int64_t>(count - 1, 0));
-    for (std::int64_t at = count > 0 ? first : -1; at > last; at += std::max(step, -count)) {
-      rows.push_back(static_cast<std::size_t>(at));
+    for (std::int64_t row = count > 0 ? first : -1; row > last; row += std::max(step, -count)) {
+      rows.push_back(static_cast<std::size_t>(row));
     }
   }
   return rows;
@@ -230,22 +231,22 @@ struct axis_slice {
   require<data_error>(begins.size() == ends.size() && (!axes || axes->size() == begins.size()) &&
                           (!steps || steps->size() == begins.size()),
                       "has different numbers of starts, ends, axes and steps");
-  std::vector<axis_slice> all;
+  std::vector<axis_slice> slices;
   for (std::size_t i = 0; i < begins.size(); ++i) {
-    all.push_back({axis_in(axes ? (*axes)[i] : static_cast<std::int64_t>(i), rank), begins[i],
-                   ends[i], steps ? (*steps)[i] : 1});
+    slices.push_back({axis_in(axes ? (*axes)[i] : static_cast<std::int64_t>(i), rank), begins[i],
+                      ends[i], steps ? (*steps)[i] : 1});
   }
-  return all;
+  return slices;
 }
 
 inline void slice(operation& n) {
   tensor x = n.operand(0);
-  for (const axis_slice& one : slices_of(n, x.rank())) {
-    const auto rows = one.rows(x.extents[one.axis]);
+  for (const axis_slice& slice : slices_of(n, x.rank())) {
+    const auto rows = slice.rows(x.extents[slice.axis]);
     if (rows.empty()) {
-      x = part(n.out, x, one.axis, 0, 0);
-    } else if (rows != plain_order(x.extents[one.axis])) {
-      x = picked(n.out, x, one.axis, rows);
+      x = part(n.out, x, slice.axis, 0, 0);
+    } else if (rows != plain_order(x.extents[slice.axis])) {
+      x = picked(n.out, x, slice.axis, rows);
     }
   }
   n.give(std::move(x));
@@ -263,29 +264,30 @@ inline void pad(operation& n) {
                       axes.size(), " axes");
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t axis = axes[i];
-    const std::int64_t before = pads[i];
-    const std::int64_t after = pads[i + axes.size()];
+    const std::int64_t leading = pads[i];
+    const std::int64_t trailing = pads[i + axes.size()];
     const auto extent = static_cast<std::int64_t>(x.extents[axis]);
-    constexpr std::int64_t most = std::int64_t{1} << 32;
-    require<data_error>(before > -most && before < most && after > -most && after < most,
-                        "has the unsupported pads ", before, " and ", after);
-    if (before == 0 && after == 0) {
+    constexpr std::int64_t limit = std::int64_t{1} << 32;
+    require<data_error>(
+        leading > -limit && leading < limit && trailing > -limit && trailing < limit,
+        "has the unsupported pads ", leading, " and ", trailing);
+    if (leading == 0 && trailing == 0) {
       continue;
     }
     if (mode == "constant") {
       const auto cut = [](std::int64_t p) {
         return static_cast<std::size_t>(std::max<std::int64_t>(-p, 0));
       };
-      const auto more = [](std::int64_t p) {
+      const auto added = [](std::int64_t p) {
         return static_cast<std::size_t>(std::max<std::int64_t>(p, 0));
       };
-      require<data_error>(cut(before) + cut(after) <= x.extents[axis],
+      require<data_error>(cut(leading) + cut(trailing) <= x.extents[axis],
                           "removes more elements than axis ", axis, " has in the shape ",
                           words(x.extents));
-      x = part(n.out, x, axis, cut(before), x.extents[axis] - cut(before) - cut(after));
+      x = part(n.out, x, axis, cut(leading), x.extents[axis] - cut(leading) - cut(trailing));
       const std::size_t place = x.axes[axis][0];
-      if (more(before) + more(after) > 0) {
-        x.id = n.out.call(kernels::pad{place, more(before), more(after), value}, {x.id});
+      if (added(leading) + added(trailing) > 0) {
+        x.id = n.out.call(kernels::pad{place, added(leading), added(trailing), value}, {x.id});
       }
       x.extents[axis] = x.stored[place] = n.out.shape_of_value(x.id)[place];
       static_cast<void>(count_of(x.extents));
@@ -293,24 +295,24 @@ inline void pad(operation& n) {
     }
     require<data_error>(mode == "reflect" || mode == "edge" || mode == "wrap",
                         "has the unsupported padding mode '", mode, "'");
-    const std::int64_t total = extent + before + after;
+    const std::int64_t total = extent + leading + trailing;
     require<data_error>(
-        extent > 0 && total >= 0 && total <= static_cast<std::int64_t>(numbers::most),
-        "cannot pad axis ", axis, " of the shape ", words(x.extents), " by ", before, " and ",
-        after);
+        extent > 0 && total >= 0 && total <= static_cast<std::int64_t>(numbers::max_size),
+        "cannot pad axis ", axis, " of the shape ", words(x.extents), " by ", leading, " and ",
+        trailing);
     std::vector<std::size_t> rows;
-    for (std::int64_t at = -before; at < extent + after; ++at) {
-      std::int64_t from = at;
+    for (std::int64_t position = -leading; position < extent + trailing; ++position) {
+      std::int64_t index = position;
       if (mode == "edge") {
-        from = std::clamp<std::int64_t>(at, 0, extent - 1);
+        index = std::clamp<std::int64_t>(position, 0, extent - 1);
       } else if (mode == "wrap") {
-        from = ((at % extent) + extent) % extent;
+        index = ((position % extent) + extent) % extent;
       } else {
         const std::int64_t period = std::max<std::int64_t>(2 * (extent - 1), 1);
-        from = ((at % period) + period) % period;
-        from = from < extent ? from : period - from;
+        index = ((position % period) + period) % period;
+        index = index < extent ? index : period - index;
       }
-      rows.push_back(static_cast<std::size_t>(from));
+      rows.push_back(static_cast<std::size_t>(index));
     }
     x = picked(n.out, x, axis, rows);
   }
@@ -318,23 +320,23 @@ inline void pad(operation& n) {
 }
 
 /// Broadcasts a tensor to larger extents.
-[[nodiscard]] inline tensor expanded(graph_builder& out, const tensor& t, const dims& to) {
-  require<data_error>(broadcast(t.extents, to) == to, "a tensor of shape ", words(t.extents),
-                      " cannot be repeated to ", words(to));
-  if (t.extents == to) {
+[[nodiscard]] inline tensor expanded(graph_builder& out, const tensor& t, const dims& extents) {
+  require<data_error>(broadcast(t.extents, extents) == extents, "a tensor of shape ",
+                      words(t.extents), " cannot be repeated to ", words(extents));
+  if (t.extents == extents) {
     return t;
   }
-  dims wide(to.size() - t.rank(), 1);
+  dims wide(extents.size() - t.rank(), 1);
   wide.insert(wide.end(), t.extents.begin(), t.extents.end());
   const value_id plain = out.reshape(out.plain(t), shape_of(wide));
-  return out.computed(out.call(kernels::broadcast_to{shape_of(to)}, {plain}), t.type);
+  return out.computed(out.call(kernels::broadcast_to{shape_of(extents)}, {plain}), t.type);
 }
 
 inline void expand(operation& n) {
-  dims to = broadcast(n.operand(0).extents, dims_from(n.known_integers(1)));
+  dims extents = broadcast(n.operand(0).extents, dims_from(n.known_integers(1)));
   // The operand is added to the graph even if nothing is repeated, as in a batch of one sample,
   // because weights belong to the first layer that uses them.
-  n.give(expanded(n.out, in_graph(n.out, n.x[0]), to));
+  n.give(expanded(n.out, in_graph(n.out, n.x[0]), extents));
 }
 
 inline void tile(operation& n) {
@@ -347,14 +349,14 @@ inline void tile(operation& n) {
       continue;
     }
     const auto middle = x.extents.begin() + static_cast<std::ptrdiff_t>(axis);
-    const std::size_t before = count_of({x.extents.begin(), middle});
-    const std::size_t after = count_of({middle, x.extents.end()});
-    const value_id rows = n.out.reshape(n.out.plain(x), shape_of({before, 1, after}));
-    const shape all = shape_of({before, repeats[axis], after});
-    dims to = x.extents;
-    to[axis] = count_of({to[axis], repeats[axis]});
-    const value_id repeated = n.out.call(kernels::broadcast_to{all}, {rows});
-    x = n.out.computed(n.out.reshape(repeated, shape_of(to)), x.type);
+    const std::size_t outer = count_of({x.extents.begin(), middle});
+    const std::size_t inner = count_of({middle, x.extents.end()});
+    const value_id rows = n.out.reshape(n.out.plain(x), shape_of({outer, 1, inner}));
+    const shape wide = shape_of({outer, repeats[axis], inner});
+    dims extents = x.extents;
+    extents[axis] = count_of({extents[axis], repeats[axis]});
+    const value_id repeated = n.out.call(kernels::broadcast_to{wide}, {rows});
+    x = n.out.computed(n.out.reshape(repeated, shape_of(extents)), x.type);
   }
   n.give(std::move(x));
 }

@@ -30,38 +30,38 @@ struct factors {
   if (!turned || w.computed()) {
     return {out.plain(x), out.plain(w)};
   }
-  std::vector<std::size_t> lying = places;
-  std::sort(lying.begin(), lying.end());
+  std::vector<std::size_t> sorted_places = places;
+  std::sort(sorted_places.begin(), sorted_places.end());
   dims pieces;
   for (const std::size_t place : places) {
     pieces.push_back(x.stored[place]);
   }
-  // For each axis in memory that belongs to the file's axis: its position within the file's axis.
+  // order[i] is the position of sorted_places[i] within the file's axis.
   std::vector<std::size_t> order;
-  order.reserve(lying.size() + 1);
-  for (const std::size_t place : lying) {
+  order.reserve(sorted_places.size() + 1);
+  for (const std::size_t place : sorted_places) {
     order.push_back(
         static_cast<std::size_t>(std::find(places.begin(), places.end(), place) - places.begin()));
   }
   tensor straight = x;
-  straight.axes[last] = lying;
-  const shape to = shape_of(w.extents);
+  straight.axes[last] = sorted_places;
+  const shape weights_shape = shape_of(w.extents);
   value_id weights = no_value;
   if (w.known != nullptr) {
-    numbers all = *w.known;
-    all.extents = pieces;
-    all.extents.push_back(w.extents[1]);
+    numbers values = *w.known;
+    values.extents = pieces;
+    values.extents.push_back(w.extents[1]);
     order.push_back(pieces.size());
-    weights = out.constant(to, graph_builder::reals_of(permuted(all, order)));
+    weights = out.constant(weights_shape, graph_builder::reals_of(permuted(values, order)));
   } else {
     const tensor parts = out.split(w, 0, pieces);
-    std::vector<std::size_t> all;
-    all.reserve(order.size() + 1);
+    std::vector<std::size_t> part_places;
+    part_places.reserve(order.size() + 1);
     for (const std::size_t i : order) {
-      all.push_back(parts.axes[0][i]);
+      part_places.push_back(parts.axes[0][i]);
     }
-    all.insert(all.end(), parts.axes[1].begin(), parts.axes[1].end());
-    weights = out.arranged(parts, all, to);
+    part_places.insert(part_places.end(), parts.axes[1].begin(), parts.axes[1].end());
+    weights = out.arranged(parts, part_places, weights_shape);
   }
   return {out.plain(straight), weights};
 }
@@ -90,16 +90,16 @@ inline void gemm(operation& n) {
   const bool has_bias = n.has(2);
   const bool as_bias = has_bias && !n.x[2].computed() && alpha == 1 && beta == 1 &&
                        n.x[2].extents == dims{b.extents[1]};
-  const tensor left = in_graph(n.out, a);
+  const tensor matrix = in_graph(n.out, a);
   if (as_bias) {
-    require<data_error>(left.extents[1] == b.extents[0], "cannot multiply ", words(a.extents),
+    require<data_error>(matrix.extents[1] == b.extents[0], "cannot multiply ", words(a.extents),
                         " by ", words(b.extents));
     // The weights are used before the bias, to keep the order of the parameters.
-    const factors f = factors_of(n.out, left, b);
+    const factors f = factors_of(n.out, matrix, b);
     const value_id bias = n.out.plain(n.x[2]);
     return n.give(n.out.computed(n.out.call(kernels::dense{}, {f.x, f.w, bias})));
   }
-  const value_id product = n.out.affine(dense(n.out, left, b), alpha, 0);
+  const value_id product = n.out.affine(dense(n.out, matrix, b), alpha, 0);
   if (!has_bias) {
     return n.give(n.out.computed(product));
   }
@@ -109,8 +109,9 @@ inline void gemm(operation& n) {
     c.id = n.out.affine(c.id, beta, 0);
   }
   const std::vector<tensor> both{n.out.computed(product), c};
-  const aligned all = n.out.align(both);
-  n.give(graph_builder::with_value(all.like, n.out.add(all.values[0], all.values[1])));
+  const aligned operands = n.out.align(both);
+  n.give(
+      graph_builder::with_value(operands.like, n.out.add(operands.values[0], operands.values[1])));
 }
 
 inline void matmul(operation& n) {
@@ -129,11 +130,11 @@ inline void matmul(operation& n) {
                       words(a.extents), " by ", words(b.extents));
   const std::size_t inner = a.extents.back();
   const std::size_t columns = b.extents.back();
-  dims to(a.extents.begin(), a.extents.end() - 2);
-  to = broadcast(to, {b.extents.begin(), b.extents.end() - 2});
-  to.push_back(a.extents[a.rank() - 2]);
-  to.push_back(columns);
-  static_cast<void>(shape_of(to));
+  dims extents(a.extents.begin(), a.extents.end() - 2);
+  extents = broadcast(extents, {b.extents.begin(), b.extents.end() - 2});
+  extents.push_back(a.extents[a.rank() - 2]);
+  extents.push_back(columns);
+  static_cast<void>(shape_of(extents));
   tensor y;
   if (b.rank() == 2 && !b.computed()) {
     const tensor x = in_graph(n.out, a);
@@ -146,29 +147,29 @@ inline void matmul(operation& n) {
           f.x, a.rank() == 3 ? shape{a.extents[0], 1, a.extents[1], inner} : shape_of(a.extents));
       const value_id w = n.out.reshape(f.w, {1, 1, inner, columns});
       y = n.out.computed(
-          n.out.reshape(n.out.call(kernels::conv2d{}, {images, w, no_value}), shape_of(to)));
+          n.out.reshape(n.out.call(kernels::conv2d{}, {images, w, no_value}), shape_of(extents)));
     } else {
       const value_id rows =
           n.out.reshape(n.out.plain(x), {a.size() / std::max<std::size_t>(inner, 1), inner});
-      y = n.out.computed(n.out.reshape(dense(n.out, n.out.computed(rows), b), shape_of(to)));
+      y = n.out.computed(n.out.reshape(dense(n.out, n.out.computed(rows), b), shape_of(extents)));
     }
   } else if (a.rank() == 2 && b.rank() == 2) {
     y = n.out.computed(n.out.call(kernels::matmul{}, {n.out.plain(a), n.out.plain(b)}));
   } else {
     const auto batches = [&](const tensor& t) {
-      dims wide(to.begin(), to.end() - 2);
+      dims wide(extents.begin(), extents.end() - 2);
       wide.insert(wide.end(), t.extents.end() - 2, t.extents.end());
       return n.out.plain(expanded(n.out, t, wide));
     };
     y = n.out.computed(n.out.call(kernels::batched_matmul{}, {batches(a), batches(b)}));
   }
   if (row) {
-    to.erase(to.end() - 2);
+    extents.erase(extents.end() - 2);
   }
   if (column) {
-    to.erase(to.end() - 1);
+    extents.erase(extents.end() - 1);
   }
-  n.give(reshaped(n.out, y, to));
+  n.give(reshaped(n.out, y, extents));
 }
 
 }  // namespace glia::onnx::reading

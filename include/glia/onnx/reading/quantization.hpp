@@ -54,21 +54,21 @@ namespace glia::onnx::reading {
   using P = ::onnx::TensorProto;
   require<data_error>(type == P::UINT8 || type == P::INT8, "quantizes to ", name_of_type(type),
                       "; glia supports INT8 and UINT8");
-  const std::int32_t least = type == P::INT8 ? -128 : 0;
-  require<data_error>(least <= zero && zero <= least + 255, "has the zero point ", zero,
-                      "; expected ", least, " to ", least + 255);
-  return {static_cast<std::int32_t>(zero), least, least + 255};
+  const std::int32_t minimum = type == P::INT8 ? -128 : 0;
+  require<data_error>(minimum <= zero && zero <= minimum + 255, "has the zero point ", zero,
+                      "; expected ", minimum, " to ", minimum + 255);
+  return {static_cast<std::int32_t>(zero), minimum, minimum + 255};
 }
 
 /// Returns a tensor with one number for each index along an axis. It can be broadcast to a tensor
 /// of `rank` axes.
-[[nodiscard]] inline tensor along(const std::vector<double>& all, std::optional<std::size_t> axis,
-                                  std::size_t rank) {
+[[nodiscard]] inline tensor axis_tensor(const std::vector<double>& values,
+                                        std::optional<std::size_t> axis, std::size_t rank) {
   dims extents(axis ? rank : 0, 1);
   if (axis) {
-    extents[*axis] = all.size();
+    extents[*axis] = values.size();
   }
-  return known_tensor(real_numbers(all, extents));
+  return known_tensor(real_numbers(values, extents));
 }
 
 /// Quantizes by separate nodes that round, shift and bound numbers, if fake_quantize cannot be
@@ -81,19 +81,20 @@ inline void quantize_plainly(operation& n, const quantized_steps& steps) {
                       "; glia supports INT8, UINT8, INT16 and UINT16");
   const bool bytes = steps.type == P::INT8 || steps.type == P::UINT8;
   const bool has_sign = steps.type == P::INT8 || steps.type == P::INT16;
-  const double most = (bytes ? 0x1p8 : 0x1p16) / (has_sign ? 2 : 1) - 1;
-  const double least = has_sign ? -most - 1 : 0;
+  const double maximum = (bytes ? 0x1p8 : 0x1p16) / (has_sign ? 2 : 1) - 1;
+  const double minimum = has_sign ? -maximum - 1 : 0;
   const std::size_t rank = n.operand(0).rank();
-  const std::vector<tensor> three{in_graph(n.out, n.x[0]), along(steps.zeros, steps.axis, rank),
-                                  along(steps.scales, steps.axis, rank)};
-  const aligned all = n.out.align(three);
-  const value_id whole =
-      rounded_to_even(n.out, n.out.binary(binary_function::divide, all.values[0], all.values[2]));
-  tensor made = graph_builder::with_value(
-      all.like,
-      n.out.apply(unary_map{unary_function::clamp, least, most}, n.out.add(whole, all.values[1])));
-  made.type = steps.type;
-  n.give(std::move(made));
+  const std::vector<tensor> three{in_graph(n.out, n.x[0]),
+                                  axis_tensor(steps.zeros, steps.axis, rank),
+                                  axis_tensor(steps.scales, steps.axis, rank)};
+  const aligned operands = n.out.align(three);
+  const value_id whole = rounded_to_even(
+      n.out, n.out.binary(binary_function::divide, operands.values[0], operands.values[2]));
+  tensor result = graph_builder::with_value(
+      operands.like, n.out.apply(unary_map{unary_function::clamp, minimum, maximum},
+                                 n.out.add(whole, operands.values[1])));
+  result.type = steps.type;
+  n.give(std::move(result));
 }
 
 inline void quantize_linear(operation& n) {
@@ -108,24 +109,24 @@ inline void quantize_linear(operation& n) {
     return quantize_plainly(n, steps);
   }
   const kernels::byte_range range = range_of(type, steps.zeros.at(0));
-  tensor from = in_graph(n.out, x);
-  if (steps.axis &&
-      (from.axes[*steps.axis].size() != 1 || from.axes[*steps.axis][0] + 1 != from.stored.size())) {
+  tensor source = in_graph(n.out, x);
+  if (steps.axis && (source.axes[*steps.axis].size() != 1 ||
+                     source.axes[*steps.axis][0] + 1 != source.stored.size())) {
     axis_order last = plain_order(x.rank());
     std::rotate(last.begin() + static_cast<std::ptrdiff_t>(*steps.axis),
                 last.begin() + static_cast<std::ptrdiff_t>(*steps.axis) + 1, last.end());
-    from = n.out.computed(n.out.stored_as(from, last), last);
+    source = n.out.computed(n.out.stored_as(source, last), last);
   }
   const value_id scales = n.out.constant({steps.scales.size()}, steps.scales);
-  tensor near =
-      graph_builder::with_value(from, n.out.call(kernels::fake_quantize{range}, {from.id, scales}));
+  tensor near = graph_builder::with_value(
+      source, n.out.call(kernels::fake_quantize{range}, {source.id, scales}));
   // This value is the result as the file defines it. Nodes that dequantize it use `near` instead,
   // so this usually remains unused.
-  const std::vector<tensor> both{near, along(steps.scales, steps.axis, x.rank())};
-  const aligned all = n.out.align(both);
+  const std::vector<tensor> both{near, axis_tensor(steps.scales, steps.axis, x.rank())};
+  const aligned operands = n.out.align(both);
   tensor whole = graph_builder::with_value(
-      all.like, n.out.apply({unary_function::affine, 1, static_cast<double>(range.zero)},
-                            n.out.divide(all.values[0], all.values[1])));
+      operands.like, n.out.apply({unary_function::affine, 1, static_cast<double>(range.zero)},
+                                 n.out.divide(operands.values[0], operands.values[1])));
   whole.type = type;
   near.type = ::onnx::TensorProto::FLOAT;
   n.out.quantized.emplace(whole.id, graph_builder::quantized_value{near, steps});
@@ -139,18 +140,19 @@ inline void dequantize_linear(operation& n) {
   if (x.computed() && found != n.out.quantized.end() && found->second.steps == steps) {
     return n.give(found->second.near);
   }
-  if (x.known != nullptr || (x.from != nullptr && is_real(x.type))) {
+  if (x.known != nullptr || (x.source != nullptr && is_real(x.type))) {
     return n.give(known_tensor(dequantized(n.known(0), steps)));
   }
-  if (x.from != nullptr && (!steps.axis || x.axes[*steps.axis].size() == 1)) {
+  if (x.source != nullptr && (!steps.axis || x.axes[*steps.axis].size() == 1)) {
     return n.give(n.out.dequantized(x, steps));
   }
-  const tensor from = in_graph(n.out, x);
-  const std::vector<tensor> three{from, along(steps.zeros, steps.axis, x.rank()),
-                                  along(steps.scales, steps.axis, x.rank())};
-  const aligned all = n.out.align(three);
+  const tensor source = in_graph(n.out, x);
+  const std::vector<tensor> three{source, axis_tensor(steps.zeros, steps.axis, x.rank()),
+                                  axis_tensor(steps.scales, steps.axis, x.rank())};
+  const aligned operands = n.out.align(three);
   n.give(graph_builder::with_value(
-      all.like, n.out.multiply(n.out.subtract(all.values[0], all.values[1]), all.values[2])));
+      operands.like,
+      n.out.multiply(n.out.subtract(operands.values[0], operands.values[1]), operands.values[2])));
   n.results[0].type = ::onnx::TensorProto::FLOAT;
 }
 

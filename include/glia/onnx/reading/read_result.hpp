@@ -20,34 +20,35 @@ namespace glia::onnx {
 /// Weights as the graph uses them: with axes split, permuted and joined again.
 struct graph_weight {
   value_id value = no_value;  ///< Value of the graph.
-  const weight* from = nullptr;
+  const weight* source = nullptr;
   std::string name;
   dims split;
   std::vector<std::size_t> places;
   glia::shape shape;
   bool trainable = true;
-  std::shared_ptr<const weight> made{};  ///< Owner of `from`, if the file does not contain it.
+  std::shared_ptr<const weight> owner{};  ///< Owner of `source`, if the file does not contain it.
 
   /// Reads the numbers.
   [[nodiscard]] std::vector<float> read() const {
-    std::vector<float> all = floats_of(*from);
-    return as_it_lies() ? all : in_order(all, split, places);
+    std::vector<float> elements = floats_of(*source);
+    return has_file_order() ? elements : in_order(elements, split, places);
   }
   /// Returns the numbers as a mapped block of memory, if the weight is large and another file
   /// contains it in this layout. Otherwise returns nothing.
   [[nodiscard]] memory_block in_place() const {
-    constexpr std::size_t least = 1 << 16;  // bytes; smaller weights are copied
-    const tensor_data& data = from->data;
-    const bool so = data.file != nullptr && !from->steps && as_it_lies() &&
-                    data.message->data_type() == ::onnx::TensorProto::FLOAT &&
-                    data.offset % glia::detail::mapped_block_alignment == 0 &&
-                    data.elsewhere.size() >= least;
-    return so ? glia::detail::map_block(*data.file, data.offset, data.elsewhere.size())
-              : memory_block{};
+    constexpr std::size_t min_size = 1 << 16;  // bytes; smaller weights are copied
+    const tensor_data& data = source->data;
+    const bool is_mappable = data.file != nullptr && !source->steps && has_file_order() &&
+                             data.message->data_type() == ::onnx::TensorProto::FLOAT &&
+                             data.offset % glia::detail::mapped_block_alignment == 0 &&
+                             data.external_bytes.size() >= min_size;
+    return is_mappable
+               ? glia::detail::map_block(*data.file, data.offset, data.external_bytes.size())
+               : memory_block{};
   }
 
  private:
-  [[nodiscard]] bool as_it_lies() const { return std::is_sorted(places.begin(), places.end()); }
+  [[nodiscard]] bool has_file_order() const { return std::is_sorted(places.begin(), places.end()); }
 };
 
 /// The part of the graph that belongs to one node of the file.
@@ -104,15 +105,15 @@ struct read_result {
   }
   /// Returns the name of a weight within its part.
   [[nodiscard]] std::string own_name(const graph_part& part, std::size_t w) const {
-    const std::string& whole = weights[w].name;
-    const std::string& around = name_of(part);
-    return whole.starts_with(around + '.') ? whole.substr(around.size() + 1) : whole;
+    const std::string& full_name = weights[w].name;
+    const std::string& prefix = name_of(part);
+    return full_name.starts_with(prefix + '.') ? full_name.substr(prefix.size() + 1) : full_name;
   }
   /// Returns the value that an input gets after a training step.
   [[nodiscard]] value_id next_of(value_id input) const {
-    for (const graph_input& one : calls.inputs()) {
-      if (one.value == input) {
-        return one.next;
+    for (const graph_input& candidate : calls.inputs()) {
+      if (candidate.value == input) {
+        return candidate.next;
       }
     }
     return no_value;

@@ -43,8 +43,8 @@ struct recurrent_node {
 /// Returns the part of an operand (directions, ...) that belongs to one direction.
 [[nodiscard]] inline tensor of_direction(operation& n, std::size_t i, std::size_t direction,
                                          std::size_t directions) {
-  const tensor& all = n.operand(i);
-  return directions == 1 ? all : part(n.out, in_graph(n.out, all), 0, direction, 1);
+  const tensor& operand = n.operand(i);
+  return directions == 1 ? operand : part(n.out, in_graph(n.out, operand), 0, direction, 1);
 }
 
 /// Brings the G gates of a tensor, with U columns each along an axis, into glia's order.
@@ -68,9 +68,9 @@ struct recurrent_node {
 /// Returns half of a bias (1, 2 G U): the bias of the inputs or the bias of the states.
 [[nodiscard]] inline value_id bias_of(graph_builder& out, const tensor& b, const recurrent_node& r,
                                       bool of_states) {
-  const std::size_t all = r.parts() * r.units;
-  const value_id both = out.reshape(out.plain(b), {2 * all});
-  return in_own_order(out, out.slice(both, 0, of_states ? all : 0, all), 0, r);
+  const std::size_t columns = r.parts() * r.units;
+  const value_id both = out.reshape(out.plain(b), {2 * columns});
+  return in_own_order(out, out.slice(both, 0, of_states ? columns : 0, columns), 0, r);
 }
 
 /// An activation that the ONNX standard defines, and its parameters.
@@ -87,96 +87,98 @@ struct recurrent_activation {
 [[nodiscard]] inline std::vector<recurrent_activation> activations_of(
     const std::vector<std::string>& names, const std::vector<double>& alphas,
     const std::vector<double>& betas) {
-  // Default parameters. -1: no default, so the node must give the parameter.
+  // Default parameters. -1 means that the node must give the parameter.
   struct known {
     std::string_view name;
     std::optional<double> alpha{};
     std::optional<double> beta{};
   };
-  const known all[] = {{"sigmoid"},
-                       {"tanh"},
-                       {"relu"},
-                       {"softplus"},
-                       {"softsign"},
-                       {"affine", -1, -1},
-                       {"scaledtanh", -1, -1},
-                       {"elu", 1},
-                       {"leakyrelu", 0.01},
-                       {"thresholdedrelu", 1},
-                       {"hardsigmoid", 0.2, 0.5}};
-  const auto next = [](const std::vector<double>& given, std::size_t& at, double otherwise,
-                       const std::string& name) {
-    require<data_error>(at < given.size() || otherwise >= 0, "has the activation '", name,
-                        "' without its alpha and beta");
-    return at < given.size() ? given[at++] : otherwise;
+  const known known_activations[] = {{"sigmoid"},
+                                     {"tanh"},
+                                     {"relu"},
+                                     {"softplus"},
+                                     {"softsign"},
+                                     {"affine", -1, -1},
+                                     {"scaledtanh", -1, -1},
+                                     {"elu", 1},
+                                     {"leakyrelu", 0.01},
+                                     {"thresholdedrelu", 1},
+                                     {"hardsigmoid", 0.2, 0.5}};
+  const auto next = [](const std::vector<double>& parameters, std::size_t& position,
+                       double otherwise, const std::string& name) {
+    require<data_error>(position < parameters.size() || otherwise >= 0, "has the activation '",
+                        name, "' without its alpha and beta");
+    return position < parameters.size() ? parameters[position++] : otherwise;
   };
   std::vector<recurrent_activation> result;
   std::size_t alpha = 0;
   std::size_t beta = 0;
   for (const std::string& name : names) {
-    recurrent_activation made{name};
-    std::transform(name.begin(), name.end(), made.name.begin(),
+    recurrent_activation activation{name};
+    std::transform(name.begin(), name.end(), activation.name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    const auto* const found = std::find_if(std::begin(all), std::end(all),
-                                           [&](const known& k) { return k.name == made.name; });
-    require<data_error>(found != std::end(all), "has the activation '", name,
+    const auto* const found =
+        std::find_if(std::begin(known_activations), std::end(known_activations),
+                     [&](const known& k) { return k.name == activation.name; });
+    require<data_error>(found != std::end(known_activations), "has the activation '", name,
                         "', which glia does not support");
     if (found->alpha) {
-      made.alpha = next(alphas, alpha, *found->alpha, name);
+      activation.alpha = next(alphas, alpha, *found->alpha, name);
     }
     if (found->beta) {
-      made.beta = next(betas, beta, *found->beta, name);
+      activation.beta = next(betas, beta, *found->beta, name);
     }
-    result.push_back(std::move(made));
+    result.push_back(std::move(activation));
   }
   return result;
 }
 
 [[nodiscard]] inline value_id activated(graph_builder& out, const recurrent_activation& f,
                                         value_id x, double clip) {
-  const value_id in = clip > 0 ? out.apply(unary_map{unary_function::clamp, -clip, clip}, x) : x;
-  const auto above = [&](double limit, value_id other) {
-    const value_id more = out.binary(binary_function::greater, in, out.constant({}, {limit}));
-    return out.call(kernels::select{}, {more, in, other});
+  const value_id clipped =
+      clip > 0 ? out.apply(unary_map{unary_function::clamp, -clip, clip}, x) : x;
+  const auto select_above = [&](double limit, value_id other) {
+    const value_id mask = out.binary(binary_function::greater, clipped, out.constant({}, {limit}));
+    return out.call(kernels::select{}, {mask, clipped, other});
   };
   if (f.name == "sigmoid") {
-    return out.apply(unary_function::sigmoid, in);
+    return out.apply(unary_function::sigmoid, clipped);
   }
   if (f.name == "tanh") {
-    return out.apply(unary_function::tanh, in);
+    return out.apply(unary_function::tanh, clipped);
   }
   if (f.name == "relu") {
-    return out.apply(unary_function::relu, in);
+    return out.apply(unary_function::relu, clipped);
   }
   if (f.name == "softplus") {
-    return out.apply(unary_function::softplus, in);
+    return out.apply(unary_function::softplus, clipped);
   }
   if (f.name == "softsign") {
-    return out.binary(binary_function::divide, in,
-                      out.affine(out.apply(unary_function::abs, in), 1, 1));
+    return out.binary(binary_function::divide, clipped,
+                      out.affine(out.apply(unary_function::abs, clipped), 1, 1));
   }
   if (f.name == "affine") {
-    return out.affine(in, f.alpha, f.beta);
+    return out.affine(clipped, f.alpha, f.beta);
   }
   if (f.name == "scaledtanh") {
-    return out.affine(out.apply(unary_function::tanh, out.affine(in, f.beta, 0)), f.alpha, 0);
+    return out.affine(out.apply(unary_function::tanh, out.affine(clipped, f.beta, 0)), f.alpha, 0);
   }
   if (f.name == "elu") {
-    return above(0, scaled_elu(out, in, f.alpha));
+    return select_above(0, scaled_elu(out, clipped, f.alpha));
   }
   if (f.name == "leakyrelu") {
-    return above(0, out.affine(in, f.alpha, 0));
+    return select_above(0, out.affine(clipped, f.alpha, 0));
   }
   if (f.name == "thresholdedrelu") {
-    return above(f.alpha, out.constant({}, {0}));
+    return select_above(f.alpha, out.constant({}, {0}));
   }
-  return out.apply(unary_map{unary_function::clamp, 0, 1}, out.affine(in, f.alpha, f.beta));
+  return out.apply(unary_map{unary_function::clamp, 0, 1}, out.affine(clipped, f.alpha, f.beta));
 }
 
 /// The results of one direction: all states (N, T, U), the last state (N, U), and the last memory
 /// of an LSTM (N, U).
 struct recurrent_results {
-  value_id all = no_value;
+  value_id states = no_value;
   value_id last = no_value;
   value_id memory = no_value;
 };
@@ -215,25 +217,25 @@ struct recurrent_weights {
     const value_id z = out.slice(zr, 1, 0, u);
     const value_id reset = out.slice(zr, 1, u, u);
     const value_id x = out.slice(step, 1, 2 * u, u);
-    value_id made = no_value;
+    value_id state_term = no_value;
     if (r.reset_after) {
-      made = out.multiply(reset, product(s.h, 2 * u, u, true));
+      state_term = out.multiply(reset, product(s.h, 2 * u, u, true));
     } else {
-      made = product(out.multiply(reset, s.h), 2 * u, u, true);
+      state_term = product(out.multiply(reset, s.h), 2 * u, u, true);
     }
-    const value_id c = act(1, out.add(x, made));
+    const value_id c = act(1, out.add(x, state_term));
     return {out.add(c, out.multiply(z, out.subtract(s.h, c)))};
   }
-  const value_id all = out.add(step, product(s.h, 0, 4 * u, true));
+  const value_id sums = out.add(step, product(s.h, 0, 4 * u, true));
   const auto gate = [&](std::size_t part, std::size_t peephole, value_id memory) {
-    const value_id x = out.slice(all, 1, part * u, u);
+    const value_id x = out.slice(sums, 1, part * u, u);
     return w.peepholes == no_value
                ? x
                : out.add(x, out.multiply(memory, out.slice(w.peepholes, 0, peephole * u, u)));
   };
   const value_id i = act(0, gate(0, 0, s.c));
   const value_id f = r.couples ? out.affine(i, -1, 1) : act(0, gate(1, 2, s.c));
-  const value_id g = act(1, out.slice(all, 1, 2 * u, u));
+  const value_id g = act(1, out.slice(sums, 1, 2 * u, u));
   const value_id c = out.add(out.multiply(f, s.c), out.multiply(i, g));
   const value_id o = act(0, gate(3, 1, c));
   return {out.multiply(o, act(2, c)), c};
@@ -243,57 +245,58 @@ struct recurrent_weights {
 [[nodiscard]] inline recurrent_results run_steps(graph_builder& out, const recurrent_node& r,
                                                  const recurrent_weights& w, recurrent_state state,
                                                  bool backwards) {
-  constexpr std::size_t most = 4096;
-  require<data_error>(r.steps <= most, "has ", r.steps,
-                      " steps; for this kind of recurrence, glia supports at most ", most);
-  std::vector<value_id> given(r.steps);
+  constexpr std::size_t max_steps = 4096;
+  require<data_error>(r.steps <= max_steps, "has ", r.steps,
+                      " steps; for this kind of recurrence, glia supports at most ", max_steps);
+  std::vector<value_id> outputs(r.steps);
   const value_id zeros = r.counts == no_value ? no_value : out.full({}, 0);
   for (std::size_t i = 0; i < r.steps; ++i) {
     const std::size_t t = backwards ? r.steps - 1 - i : i;
     const value_id step =
         out.reshape(out.slice(w.projected, 1, t, 1), {r.samples, r.parts() * r.units});
-    recurrent_state now = next_state(out, r, w, step, state);
-    value_id shown = now.h;
+    recurrent_state next = next_state(out, r, w, step, state);
+    value_id output = next.h;
     if (r.counts != no_value) {
       const value_id counts = out.slice(r.counts, 1, t, 1);
       const auto chosen = [&](value_id a, value_id b) {
         return out.call(kernels::select{}, {counts, a, b});
       };
-      shown = chosen(now.h, zeros);
-      now.h = chosen(now.h, state.h);
-      if (now.c != no_value) {
-        now.c = chosen(now.c, state.c);
+      output = chosen(next.h, zeros);
+      next.h = chosen(next.h, state.h);
+      if (next.c != no_value) {
+        next.c = chosen(next.c, state.c);
       }
     }
-    state = now;
-    given[t] = out.reshape(shown, {r.samples, 1, r.units});
+    state = next;
+    outputs[t] = out.reshape(output, {r.samples, 1, r.units});
   }
-  return {out.concat(std::move(given), 1), state.h, state.c};
+  return {out.concat(std::move(outputs), 1), state.h, state.c};
 }
 
 /// Computes all steps by one call of the kernel `recurrence`, starting from states of zeros.
 [[nodiscard]] inline recurrent_results run_at_once(graph_builder& out, const recurrent_node& r,
                                                    const recurrent_weights& w, bool backwards,
                                                    bool training) {
-  value_id all = out.call(kernels::recurrence{r.cell, backwards, training},
-                          {w.projected, w.recurrent, w.bias, no_value, r.counts});
+  value_id states = out.call(kernels::recurrence{r.cell, backwards, training},
+                             {w.projected, w.recurrent, w.bias, no_value, r.counts});
   const std::size_t last = backwards ? 0 : r.steps - 1;
-  const value_id end = out.reshape(out.slice(all, 1, last, 1), {r.samples, r.units});
+  const value_id end = out.reshape(out.slice(states, 1, last, 1), {r.samples, r.units});
   if (r.counts != no_value) {
-    all = out.multiply(all, out.reshape(r.counts, {r.samples, r.steps, 1}));
+    states = out.multiply(states, out.reshape(r.counts, {r.samples, r.steps, 1}));
   }
-  return {all, end, no_value};
+  return {states, end, no_value};
 }
 
 /// Returns the mask (N, T) of the steps, from the length of each sample's sequence (N).
-[[nodiscard]] inline value_id steps_there(operation& n, const recurrent_node& r,
-                                          const tensor& lengths) {
-  std::vector<double> at;
+[[nodiscard]] inline value_id step_mask(operation& n, const recurrent_node& r,
+                                        const tensor& lengths) {
+  std::vector<double> indices;
   for (std::size_t t = 0; t < r.steps; ++t) {
-    at.push_back(static_cast<double>(t));
+    indices.push_back(static_cast<double>(t));
   }
-  const value_id all = n.out.reshape(n.out.plain(lengths), {r.samples, 1});
-  return n.out.binary(binary_function::greater, all, n.out.constant({1, r.steps}, std::move(at)));
+  const value_id column = n.out.reshape(n.out.plain(lengths), {r.samples, 1});
+  return n.out.binary(binary_function::greater, column,
+                      n.out.constant({1, r.steps}, std::move(indices)));
 }
 
 /// Returns whether the initial states are zeros, which exporters often write explicitly.
@@ -304,9 +307,9 @@ struct recurrent_weights {
   if (n.x[i].known == nullptr) {
     return false;
   }
-  const numbers& all = *n.x[i].known;
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    if (all.at(k) != 0) {
+  const numbers& states = *n.x[i].known;
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    if (states.at(k) != 0) {
       return false;
     }
   }
@@ -359,7 +362,7 @@ void recurrence(operation& n) {
   if (n.has(4)) {
     require<data_error>(n.x[4].extents == dims{r.samples}, "has lengths of the wrong shape ",
                         words(n.x[4].extents));
-    r.counts = detail::steps_there(n, r, n.x[4]);
+    r.counts = detail::step_mask(n, r, n.x[4]);
   }
   const value_id steps =
       n.out.stored_as(x, r.samples_first ? axis_order{0, 1, 2} : axis_order{1, 0, 2});
@@ -371,10 +374,10 @@ void recurrence(operation& n) {
     require<data_error>(n.x[i].rank() == 3 && n.x[i].extents[axis] == directions &&
                             n.x[i].extents[1 - axis] == r.samples && n.x[i].extents[2] == r.units,
                         "has initial states of the wrong shape ", words(n.x[i].extents));
-    const tensor one = part(n.out, in_graph(n.out, n.x[i]), axis, d, 1);
-    return n.out.reshape(n.out.plain(one), {r.samples, r.units});
+    const tensor state = part(n.out, in_graph(n.out, n.x[i]), axis, d, 1);
+    return n.out.reshape(n.out.plain(state), {r.samples, r.units});
   };
-  std::vector<detail::recurrent_results> given;
+  std::vector<detail::recurrent_results> results;
   for (std::size_t d = 0; d < directions; ++d) {
     const bool backwards = direction == "reverse" || d == 1;
     detail::recurrent_weights w;
@@ -408,28 +411,30 @@ void recurrence(operation& n) {
                          (!lstm || detail::begins_with_zeros(n, 6)) && w.peepholes == no_value &&
                          !(lstm && n.wants(2));
     if (at_once) {
-      given.push_back(detail::run_at_once(n.out, r, w, backwards, n.training));
+      results.push_back(detail::run_at_once(n.out, r, w, backwards, n.training));
     } else {
       detail::recurrent_state state{state_before(5, d)};
       if (lstm) {
         state.c = state_before(6, d);
       }
-      given.push_back(detail::run_steps(n.out, r, w, state, backwards));
+      results.push_back(detail::run_steps(n.out, r, w, state, backwards));
     }
   }
   // Shapes: Y (T, D, N, U) or (N, T, D, U); Y_h and Y_c (D, N, U) or (N, D, U).
-  const auto both = [&](value_id detail::recurrent_results::*which, const shape& each,
+  const auto both = [&](value_id detail::recurrent_results::*member, const shape& part_shape,
                         std::size_t axis) {
     std::vector<value_id> parts;
-    parts.reserve(given.size());
-    for (const auto& one : given) {
-      parts.push_back(n.out.reshape(one.*which, each));
+    parts.reserve(results.size());
+    for (const auto& result : results) {
+      parts.push_back(n.out.reshape(result.*member, part_shape));
     }
     return n.out.concat(std::move(parts), axis);
   };
   if (n.wants(0)) {
-    const value_id all = both(&detail::recurrent_results::all, {r.samples, r.steps, 1, r.units}, 2);
-    n.give(n.out.computed(all, r.samples_first ? axis_order{0, 1, 2, 3} : axis_order{2, 0, 1, 3}));
+    const value_id states =
+        both(&detail::recurrent_results::states, {r.samples, r.steps, 1, r.units}, 2);
+    n.give(
+        n.out.computed(states, r.samples_first ? axis_order{0, 1, 2, 3} : axis_order{2, 0, 1, 3}));
   }
   const axis_order ends = r.samples_first ? axis_order{0, 1, 2} : axis_order{1, 0, 2};
   if (n.wants(1)) {

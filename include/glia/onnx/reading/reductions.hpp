@@ -28,22 +28,22 @@ struct reduced_axes {
 /// Returns the axes of a node.
 [[nodiscard]] inline reduced_axes axes_of(const operation& n) {
   const std::size_t rank = n.operand(0).rank();
-  reduced_axes over{{}, n.integer("keepdims", 1) != 0};
-  const auto given = n.integers("axes", 1);
-  if (given && !given->empty()) {
-    over.axes = axes_from(*given, rank);
+  reduced_axes result{{}, n.integer("keepdims", 1) != 0};
+  const auto listed_axes = n.integers("axes", 1);
+  if (listed_axes && !listed_axes->empty()) {
+    result.axes = axes_from(*listed_axes, rank);
   } else if (n.integer("noop_with_empty_axes", 0) != 0) {
-    over.nothing = true;
+    result.nothing = true;
   } else {
-    over.axes = plain_order(rank);
+    result.axes = plain_order(rank);
   }
-  return over;
+  return result;
 }
 
 /// Returns how many elements of x are reduced to one element.
-[[nodiscard]] inline double reduced_count(const tensor& x, const reduced_axes& over) {
+[[nodiscard]] inline double reduced_count(const tensor& x, const reduced_axes& reduced) {
   double count = 1;
-  for (const std::size_t axis : over.axes) {
+  for (const std::size_t axis : reduced.axes) {
     count *= static_cast<double>(x.extents[axis]);
   }
   return count;
@@ -51,42 +51,42 @@ struct reduced_axes {
 
 /// Removes these axes, which have extent 1 after the reduction.
 [[nodiscard]] inline tensor without_axes(graph_builder& out, const tensor& t,
-                                         const reduced_axes& over) {
+                                         const reduced_axes& reduced) {
   tensor result = t;
   result.extents.clear();
   result.axes.clear();
-  std::vector<bool> gone(t.stored.size(), false);
-  for (const std::size_t axis : over.axes) {
+  std::vector<bool> removed(t.stored.size(), false);
+  for (const std::size_t axis : reduced.axes) {
     for (const std::size_t place : t.axes[axis]) {
-      gone[place] = true;
+      removed[place] = true;
     }
   }
-  std::vector<std::size_t> now(t.stored.size(), 0);
+  std::vector<std::size_t> new_places(t.stored.size(), 0);
   shape stored;
-  for (std::size_t place = 0; place < gone.size(); ++place) {
-    now[place] = stored.rank();
-    if (!gone[place]) {
+  for (std::size_t place = 0; place < removed.size(); ++place) {
+    new_places[place] = stored.rank();
+    if (!removed[place]) {
       stored.push_back(t.stored[place]);
     }
   }
   for (std::size_t axis = 0; axis < t.rank(); ++axis) {
-    if (over.has(axis)) {
+    if (reduced.has(axis)) {
       continue;
     }
     result.extents.push_back(t.extents[axis]);
     auto& places = result.axes.emplace_back();
     for (const std::size_t place : t.axes[axis]) {
-      places.push_back(now[place]);
+      places.push_back(new_places[place]);
     }
   }
   result.stored = dims_of(stored);
-  result.id = out.reshape(t.id, stored, now);
+  result.id = out.reshape(t.id, stored, new_places);
   return result;
 }
 
 /// Returns the sums over axes, which get extent 1.
-[[nodiscard]] inline tensor summed(graph_builder& out, tensor t, const reduced_axes& over) {
-  for (const std::size_t axis : over.axes) {
+[[nodiscard]] inline tensor summed(graph_builder& out, tensor t, const reduced_axes& reduced) {
+  for (const std::size_t axis : reduced.axes) {
     for (const std::size_t place : t.axes[axis]) {
       t.stored[place] = 1;
     }
@@ -98,70 +98,72 @@ struct reduced_axes {
 
 /// Returns the largest elements along axes, which get extent 1. Uses max-pooling with a window that
 /// covers the axes.
-[[nodiscard]] inline tensor largest(graph_builder& out, const tensor& t, const reduced_axes& over) {
+[[nodiscard]] inline tensor largest(graph_builder& out, const tensor& t,
+                                    const reduced_axes& reduced) {
   axis_order order;
   for (std::size_t axis = 0; axis < t.rank(); ++axis) {
-    if (!over.has(axis)) {
+    if (!reduced.has(axis)) {
       order.push_back(axis);
     }
   }
-  const std::size_t kept = order.size();
-  order.insert(order.end(), over.axes.begin(), over.axes.end());
+  const std::size_t remaining = order.size();
+  order.insert(order.end(), reduced.axes.begin(), reduced.axes.end());
   const value_id x = out.stored_as(t, order);
-  const auto count = static_cast<std::size_t>(reduced_count(t, over));
+  const auto count = static_cast<std::size_t>(reduced_count(t, reduced));
   require<data_error>(t.size() > 0, "searches the largest of no elements");
   // Samples stay independent if the first axis is the batch axis and is kept.
-  const std::size_t first = kept > 0 ? t.extents[order[0]] : 1;
-  const std::size_t others = t.size() / count / first;
-  const value_id images = out.reshape(x, {first, others, count, 1});
+  const std::size_t first = remaining > 0 ? t.extents[order[0]] : 1;
+  const std::size_t rest = t.size() / count / first;
+  const value_id images = out.reshape(x, {first, rest, count, 1});
   window2d window;
   window.width = count;
   const value_id y = out.call(kernels::max_pool2d{window}, {images});
-  shape to;
+  shape result_shape;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    to.push_back(i < kept ? t.extents[order[i]] : 1);
+    result_shape.push_back(i < remaining ? t.extents[order[i]] : 1);
   }
-  return out.computed(out.reshape(y, to), order, t.type);
+  return out.computed(out.reshape(y, result_shape), order, t.type);
 }
 
-inline void give_reduced(operation& n, const tensor& t, const reduced_axes& over) {
-  n.give(over.keep ? t : without_axes(n.out, t, over));
+inline void give_reduced(operation& n, const tensor& t, const reduced_axes& reduced) {
+  n.give(reduced.keep ? t : without_axes(n.out, t, reduced));
 }
 /// If x has no elements, sets all results of the reduction to `number` and returns true.
-[[nodiscard]] inline bool gives_for_empty(operation& n, const reduced_axes& over, double number) {
+[[nodiscard]] inline bool gives_for_empty(operation& n, const reduced_axes& reduced,
+                                          double number) {
   const tensor& x = n.operand(0);
-  if (x.size() > 0 || over.nothing) {
+  if (x.size() > 0 || reduced.nothing) {
     return false;
   }
-  dims to;
+  dims extents;
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
-    if (!over.has(axis) || over.keep) {
-      to.push_back(over.has(axis) ? 1 : x.extents[axis]);
+    if (!reduced.has(axis) || reduced.keep) {
+      extents.push_back(reduced.has(axis) ? 1 : x.extents[axis]);
     }
   }
-  n.give(known_tensor(broadcast_to(real_numbers({number}, {}, x.type), to)));
+  n.give(known_tensor(broadcast_to(real_numbers({number}, {}, x.type), extents)));
   return true;
 }
 
-/// Computes after(sum(before(x))).
-template <class Before, class After>
-void reduce_sum_of(operation& n, const Before& before, const After& after) {
-  const reduced_axes over = axes_of(n);
+/// Computes finish(sum(prepare(x)), count), where `count` is the number of elements of each sum.
+template <class Prepare, class Finish>
+void reduce_sum_of(operation& n, const Prepare& prepare, const Finish& finish) {
+  const reduced_axes reduced = axes_of(n);
   tensor x = in_graph(n.out, n.operand(0));
-  const double count = reduced_count(x, over);
+  const double count = reduced_count(x, reduced);
   const bool real = is_real(x.type);
-  x.id = before(x.id);
-  if (over.nothing) {
-    x.id = after(x.id, 1.0);
+  x.id = prepare(x.id);
+  if (reduced.nothing) {
+    x.id = finish(x.id, 1.0);
     return n.give(std::move(x));
   }
-  tensor y = summed(n.out, std::move(x), over);
+  tensor y = summed(n.out, std::move(x), reduced);
   const value_id sum = y.id;
-  y.id = after(y.id, count);
+  y.id = finish(y.id, count);
   if (!real && y.id != sum) {  // integers are divided with truncation
     y.id = truncated(n.out, y.id);
   }
-  give_reduced(n, y, over);
+  give_reduced(n, y, reduced);
 }
 
 inline void reduce_sum(operation& n) {
@@ -196,90 +198,95 @@ inline void reduce_log_sum(operation& n) {
 
 template <bool Largest>
 void reduce_extremum(operation& n) {
-  const reduced_axes over = axes_of(n);
+  const reduced_axes reduced = axes_of(n);
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (gives_for_empty(n, over, Largest ? -infinity : infinity)) {
+  if (gives_for_empty(n, reduced, Largest ? -infinity : infinity)) {
     return;
   }
   tensor x = in_graph(n.out, n.operand(0));
-  if (over.nothing) {
+  if (reduced.nothing) {
     return n.give(std::move(x));
   }
   if (!Largest) {
     x.id = n.out.affine(x.id, -1, 0);
   }
-  tensor y = largest(n.out, x, over);
+  tensor y = largest(n.out, x, reduced);
   if (!Largest) {
     y.id = n.out.affine(y.id, -1, 0);
   }
-  give_reduced(n, y, over);
+  give_reduced(n, y, reduced);
 }
 
 inline void reduce_product(operation& n) {
-  const reduced_axes over = axes_of(n);
-  if (gives_for_empty(n, over, 1)) {
+  const reduced_axes reduced = axes_of(n);
+  if (gives_for_empty(n, reduced, 1)) {
     return;
   }
   tensor x = in_graph(n.out, n.operand(0));
-  constexpr std::size_t most = 4096;
-  for (const std::size_t axis : over.axes) {
+  constexpr std::size_t limit = 4096;
+  for (const std::size_t axis : reduced.axes) {
     const std::size_t extent = x.extents[axis];
-    require<data_error>(extent > 0 && extent <= most, "multiplies ", extent,
-                        " elements; glia supports 1 to ", most);
-    tensor all = part(n.out, x, axis, 0, 1);
+    require<data_error>(extent > 0 && extent <= limit, "multiplies ", extent,
+                        " elements; glia supports 1 to ", limit);
+    tensor product = part(n.out, x, axis, 0, 1);
     for (std::size_t i = 1; i < extent; ++i) {
-      all.id = n.out.multiply(all.id, part(n.out, x, axis, i, 1).id);
+      product.id = n.out.multiply(product.id, part(n.out, x, axis, i, 1).id);
     }
-    x = std::move(all);
+    x = std::move(product);
   }
-  give_reduced(n, x, over);
+  give_reduced(n, x, reduced);
 }
 
 /// Contains x - m and ln(sum(exp(x - m))), where m is the largest element along the axes of the
 /// sum. Subtracting m avoids overflow.
 struct shifted_logarithms {
-  tensor most;
+  tensor maximum;
   tensor shifted;
   tensor sums;
 
   /// If `finite` is true, m is limited to finite numbers, so that x - m is not NaN for infinite x.
-  shifted_logarithms(graph_builder& out, const tensor& x, const reduced_axes& over,
+  shifted_logarithms(graph_builder& out, const tensor& x, const reduced_axes& reduced,
                      bool finite = false)
-      : most(largest(out, x, over)) {
+      : maximum(largest(out, x, reduced)) {
     if (finite) {
       constexpr double bound = std::numeric_limits<float>::max();
-      most.id = out.apply(unary_map{unary_function::clamp, -bound, bound}, most.id);
+      maximum.id = out.apply(unary_map{unary_function::clamp, -bound, bound}, maximum.id);
     }
-    const std::vector<tensor> both{x, most};
-    const aligned all = out.align(both);
-    shifted = graph_builder::with_value(all.like, out.subtract(all.values[0], all.values[1]));
-    sums = summed(
-        out, graph_builder::with_value(shifted, out.apply(unary_function::exp, shifted.id)), over);
+    const std::vector<tensor> both{x, maximum};
+    const aligned operands = out.align(both);
+    shifted = graph_builder::with_value(operands.like,
+                                        out.subtract(operands.values[0], operands.values[1]));
+    sums =
+        summed(out, graph_builder::with_value(shifted, out.apply(unary_function::exp, shifted.id)),
+               reduced);
     sums.id = out.apply(unary_function::log, sums.id);
   }
 };
 /// Computes ln(softmax(x)) along one axis.
 [[nodiscard]] inline tensor logarithm_of_softmax(graph_builder& out, const tensor& x,
                                                  std::size_t axis) {
-  const shifted_logarithms of(out, x, {{axis}});
-  const std::vector<tensor> both{of.shifted, of.sums};
-  const aligned all = out.align(both);
-  return graph_builder::with_value(all.like, out.subtract(all.values[0], all.values[1]));
+  const shifted_logarithms logarithms(out, x, {{axis}});
+  const std::vector<tensor> both{logarithms.shifted, logarithms.sums};
+  const aligned operands = out.align(both);
+  return graph_builder::with_value(operands.like,
+                                   out.subtract(operands.values[0], operands.values[1]));
 }
 inline void reduce_log_sum_exp(operation& n) {
-  const reduced_axes over = axes_of(n);
+  const reduced_axes reduced = axes_of(n);
   const tensor x = in_graph(n.out, n.operand(0));
-  if (over.nothing) {
+  if (reduced.nothing) {
     return n.give(x);
   }
-  if (gives_for_empty(n, over, -std::numeric_limits<double>::infinity())) {
+  if (gives_for_empty(n, reduced, -std::numeric_limits<double>::infinity())) {
     return;
   }
-  const shifted_logarithms of(n.out, x, over, true);
-  const std::vector<tensor> both{of.sums, of.most};
-  const aligned all = n.out.align(both);
-  give_reduced(n, graph_builder::with_value(all.like, n.out.add(all.values[0], all.values[1])),
-               over);
+  const shifted_logarithms logarithms(n.out, x, reduced, true);
+  const std::vector<tensor> both{logarithms.sums, logarithms.maximum};
+  const aligned operands = n.out.align(both);
+  give_reduced(
+      n,
+      graph_builder::with_value(operands.like, n.out.add(operands.values[0], operands.values[1])),
+      reduced);
 }
 
 }  // namespace glia::onnx::reading

@@ -22,21 +22,22 @@ namespace glia::onnx {
 /// Runs the nodes of a graph as differentiable ops.
 class replay {
  public:
-  replay(const graph& calls, tape& on) : on_(&on), values_(calls.value_count()) {
-    const glia::device& device = on.device();
-    for (const graph_constant& one : calls.constants()) {
-      const shape& s = calls.spec(one.value).shape;
+  replay(const graph& calls, tape& gradient_tape)
+      : tape_(&gradient_tape), values_(calls.value_count()) {
+    const glia::device& device = gradient_tape.device();
+    for (const graph_constant& constant : calls.constants()) {
+      const shape& s = calls.spec(constant.value).shape;
       std::visit(
-          [&](const auto& all) {
-            using T = typename std::remove_cvref_t<decltype(all)>::value_type;
-            glia::tensor value = device.from_host(std::span<const T>(all), s);
+          [&](const auto& elements) {
+            using T = typename std::remove_cvref_t<decltype(elements)>::value_type;
+            glia::tensor value = device.from_host(std::span<const T>(elements), s);
             if constexpr (std::is_same_v<T, double>) {
-              values_[one.value].real = on.constant(std::move(value));
+              values_[constant.value].real = gradient_tape.constant(std::move(value));
             } else {
-              values_[one.value].index = std::move(value);
+              values_[constant.value].index = std::move(value);
             }
           },
-          one.elements);
+          constant.elements);
     }
   }
 
@@ -89,7 +90,7 @@ class replay {
       return;
     }
     if (y && y.type() == element::real) {
-      give(on_->constant(std::move(y)), i);
+      give(tape_->constant(std::move(y)), i);
     } else if (y) {
       values_[node_->results[i]].index = std::move(y);
     }
@@ -102,23 +103,23 @@ class replay {
     const std::size_t operand_count = k.type().operands;
     const std::size_t result_count = k.type().results;
     for (std::size_t i = 0; i < operand_count; ++i) {
-      call_operand given = operand(i);
-      operands[i] = std::move(given.value);
-      slots[i] = given.slot;
+      call_operand argument = operand(i);
+      operands[i] = std::move(argument.value);
+      slots[i] = argument.slot;
     }
     const gradient_slot slot =
-        on_->call(k.type(), k.value(), std::span(operands).first(operand_count),
-                  std::span(slots).first(operand_count), std::span(results).first(result_count));
+        tape_->call(k.type(), k.value(), std::span(operands).first(operand_count),
+                    std::span(slots).first(operand_count), std::span(results).first(result_count));
     const bool real = results[0].type() == element::real;
     if (real) {
-      give({*on_, std::move(results[0]), slot});
+      give({*tape_, std::move(results[0]), slot});
     }
     for (std::size_t i = real ? 1 : 0; i < result_count; ++i) {
       give_tensor(std::move(results[i]), i);
     }
   }
 
-  tape* on_;
+  tape* tape_;
   std::vector<either> values_;
   const graph_node* node_ = nullptr;
 };

@@ -27,8 +27,8 @@ namespace glia::onnx::reading {
 }
 
 /// Returns whether a slice along the batch axis keeps all samples in their order.
-[[nodiscard]] inline bool takes_all(const axis_slice& one, std::size_t extent) {
-  return one.begin == 0 && one.step == 1 && one.end >= static_cast<std::int64_t>(extent);
+[[nodiscard]] inline bool takes_all(const axis_slice& slice, std::size_t extent) {
+  return slice.begin == 0 && slice.step == 1 && slice.end >= static_cast<std::int64_t>(extent);
 }
 
 /// Returns whether an operation combines different samples.
@@ -38,28 +38,28 @@ namespace glia::onnx::reading {
     return false;
   }
   const std::size_t rank = n.x[0].rank();
-  const auto one_of = [&](std::string_view all) {
-    return all.find(' ' + name + ' ') != std::string_view::npos;
+  const auto one_of = [&](std::string_view names) {
+    return names.find(' ' + name + ' ') != std::string_view::npos;
   };
-  const auto along = [&](std::int64_t axis) {
-    const std::size_t at = axis_in(axis, rank);
-    return have_samples(n, 0, at, at + 1);
+  const auto has_samples_along = [&](std::int64_t axis) {
+    const std::size_t index = axis_in(axis, rank);
+    return have_samples(n, 0, index, index + 1);
   };
-  const auto from = [&](std::int64_t axis) {
+  const auto has_samples_from = [&](std::int64_t axis) {
     return axis < static_cast<std::int64_t>(rank) && have_samples(n, 0, axis_in(axis, rank), rank);
   };
   if (name.starts_with("Reduce")) {
-    const reduced_axes over = axes_of(n);
-    return !over.nothing && std::any_of(over.axes.begin(), over.axes.end(), [&](std::size_t axis) {
-      return have_samples(n, 0, axis, axis + 1);
-    });
+    const reduced_axes reduced = axes_of(n);
+    return !reduced.nothing &&
+           std::any_of(reduced.axes.begin(), reduced.axes.end(),
+                       [&](std::size_t axis) { return have_samples(n, 0, axis, axis + 1); });
   }
   if (one_of(" Softmax LogSoftmax Hardmax ")) {
     const std::int64_t axis = n.integer("axis", n.opset < 13 ? 1 : -1);
-    return n.opset < 13 ? from(axis) : along(axis);
+    return n.opset < 13 ? has_samples_from(axis) : has_samples_along(axis);
   }
   if (one_of(" ArgMax ArgMin Gather GatherElements ScatterElements Scatter Split ")) {
-    return along(n.integer("axis", 0));
+    return has_samples_along(n.integer("axis", 0));
   }
   if (name == "Concat") {
     const std::size_t axis = axis_in(n.integer("axis", 1), rank);
@@ -71,17 +71,17 @@ namespace glia::onnx::reading {
     return false;
   }
   if (name == "CumSum") {
-    return along(n.known_integer(1, 0));
+    return has_samples_along(n.known_integer(1, 0));
   }
   if (name == "LpNormalization") {
-    return along(n.integer("axis", -1));
+    return has_samples_along(n.integer("axis", -1));
   }
   if (name == "LayerNormalization") {
-    return from(n.integer("axis", -1));
+    return has_samples_from(n.integer("axis", -1));
   }
   if (name == "MeanVarianceNormalization") {
     const auto axes = n.integers("axes").value_or(std::vector<std::int64_t>{0, 2, 3});
-    return std::any_of(axes.begin(), axes.end(), along);
+    return std::any_of(axes.begin(), axes.end(), has_samples_along);
   }
   if (name == "BatchNormalization" && n.integer("training_mode", 0) != 0 && !n.training &&
       have_samples(n, 0, 0, rank)) {
@@ -106,9 +106,9 @@ namespace glia::onnx::reading {
   }
   if (name == "Slice") {
     const auto slices = slices_of(n, rank);
-    return std::any_of(slices.begin(), slices.end(), [&](const axis_slice& one) {
-      return have_samples(n, 0, one.axis, one.axis + 1) &&
-             !takes_all(one, n.x[0].extents[one.axis]);
+    return std::any_of(slices.begin(), slices.end(), [&](const axis_slice& slice) {
+      return have_samples(n, 0, slice.axis, slice.axis + 1) &&
+             !takes_all(slice, n.x[0].extents[slice.axis]);
     });
   }
   if (name == "Tile") {
@@ -128,7 +128,7 @@ namespace glia::onnx::reading {
   }
   if (name == "Compress") {
     return n.attribute("axis") == nullptr ? have_samples(n, 0, 0, rank)
-                                          : along(n.integer("axis", 0));
+                                          : has_samples_along(n.integer("axis", 0));
   }
   return one_of(
              " GatherND ScatterND ReverseSequence EyeLike NegativeLogLikelihoodLoss "
@@ -136,8 +136,8 @@ namespace glia::onnx::reading {
          have_samples(n, 0, 0, rank);
 }
 
-/// Returns the reason why an operation does not support another batch size. Empty if it supports
-/// every size.
+/// Returns the reason why an operation does not support another batch size. The reason is empty if
+/// the operation supports every size.
 [[nodiscard]] inline std::string crossing(const operation& n) {
   return n.out.samples.samples > 0 && n.out.samples.reason().empty() && crosses(n)
              ? "combines different samples of a batch"
@@ -154,16 +154,17 @@ namespace glia::onnx::reading {
     if (n.integer("keepdims", 1) != 0) {
       return axis;
     }
-    const std::vector<std::size_t> gone =
+    const std::vector<std::size_t> removed_axes =
         argument ? std::vector<std::size_t>{axis_in(n.integer("axis", 0), x.rank())}
                  : axes_of(n).axes;
-    return axis - static_cast<std::size_t>(std::count_if(
-                      gone.begin(), gone.end(), [&](std::size_t one) { return one < axis; }));
+    return axis - static_cast<std::size_t>(
+                      std::count_if(removed_axes.begin(), removed_axes.end(),
+                                    [&](std::size_t removed) { return removed < axis; }));
   }
-  const std::string_view others =
+  const std::string_view names =
       " Softmax LogSoftmax Hardmax LayerNormalization LpNormalization CumSum MatMul ";
-  return others.find(' ' + name + ' ') != std::string_view::npos ? std::optional(axis)
-                                                                 : std::nullopt;
+  return names.find(' ' + name + ' ') != std::string_view::npos ? std::optional(axis)
+                                                                : std::nullopt;
 }
 
 /// Returns the extents of a tensor for a batch with one more sample.
@@ -171,14 +172,14 @@ namespace glia::onnx::reading {
   if (t.beyond != nullptr) {
     return t.beyond->extents;
   }
-  dims all = t.extents;
+  dims extents = t.extents;
   for (std::size_t axis = 0; axis < t.rank(); ++axis) {
     if (out.has_samples(t, axis)) {
       const std::size_t samples = out.samples.samples;
-      all[axis] = all[axis] / samples * (samples + 1);
+      extents[axis] = extents[axis] / samples * (samples + 1);
     }
   }
-  return all;
+  return extents;
 }
 
 /// Returns whether operand i, which depends on the batch size, is only used as extents of axes of
@@ -186,28 +187,28 @@ namespace glia::onnx::reading {
 [[nodiscard]] inline bool says_extents(const graph_builder& out, std::string_view name,
                                        std::size_t i, const std::vector<tensor>& operands,
                                        const tensor& result) {
-  const tensor& said = operands[i];
-  const dims now = said.known->extents;
+  const tensor& operand = operands[i];
+  const dims current_extents = operand.known->extents;
   // Numbers repeated for each sample, such as initial zeros, are not checked here. They must be the
   // same for all samples if they are combined with samples.
-  if (now != said.beyond->extents) {
+  if (current_extents != operand.beyond->extents) {
     return true;
   }
-  if (said.known->real() || said.beyond->real()) {
+  if (operand.known->real() || operand.beyond->real()) {
     return false;
   }
-  const auto& all = said.known->integers();
-  const auto& beyond = said.beyond->integers();
+  const auto& values = operand.known->integers();
+  const auto& beyond = operand.beyond->integers();
   const bool shape = name == "Reshape" || name == "Expand";
   if (shape && i == 1) {
     const dims extents = extents_beyond(out, result);
-    if (result.rank() < all.size()) {
+    if (result.rank() < values.size()) {
       return false;
     }
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      const std::size_t axis = result.rank() - all.size() + k;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const std::size_t axis = result.rank() - values.size() + k;
       const bool repeats = name == "Expand" && !out.has_samples(result, axis);
-      if (all[k] != beyond[k] && !repeats &&
+      if (values[k] != beyond[k] && !repeats &&
           beyond[k] != static_cast<std::int64_t>(extents[axis])) {
         return false;
       }
@@ -216,8 +217,8 @@ namespace glia::onnx::reading {
   }
   if (name == "Slice" && (i == 1 || i == 2)) {
     // The extents belong to the axes that operand 3 lists or, without operand 3, to the first axes.
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      if (all[k] == beyond[k]) {
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (values[k] == beyond[k]) {
         continue;
       }
       const bool named = operands.size() > 3 && operands[3];

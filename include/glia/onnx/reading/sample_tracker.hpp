@@ -50,17 +50,17 @@ class sample_tracker {
 
   /// Returns whether, in a batch of one sample, another axis of this shape can be the batch axis
   /// instead.
-  [[nodiscard]] bool can_move(const shape& s, const sample_axis& from,
-                              const sample_axis& to) const {
+  [[nodiscard]] bool can_move(const shape& s, const sample_axis& current,
+                              const sample_axis& other) const {
     return samples == 1 && s.size() > 0 &&
-           detail::count_outside(s, from, 1) == detail::count_outside(s, to, 1);
+           detail::count_outside(s, current, 1) == detail::count_outside(s, other, 1);
   }
   /// Sets the batch axis of a reshaped value in a batch of one sample, in which the shape does not
   /// determine the axis.
-  void move(value_id id, const sample_axis& to) { set(id, to); }
+  void move(value_id id, const sample_axis& axis) { set(id, axis); }
 
-  /// Returns the reason why the graph cannot be converted to another batch size. Empty if it can be
-  /// converted.
+  /// Returns the reason why the graph cannot be converted to another batch size. The reason is
+  /// empty if the graph can be converted.
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
   void refuse(const std::string& why) {
     if (reason_.empty()) {
@@ -75,7 +75,7 @@ class sample_tracker {
     }
     const graph_node& node = calls.nodes().back();
     const std::size_t number = calls.nodes().size() - 1;
-    makers_.resize(calls.value_count(), none);
+    makers_.resize(calls.value_count(), no_node);
     for (const value_id id : node.results) {
       if (id != no_value) {
         makers_[id] = number;
@@ -84,9 +84,9 @@ class sample_tracker {
     std::optional<sample_axis> result;
     bool varies = false;
     for (std::size_t i = 0; i < node.operands.size() && !result; ++i) {
-      if (const auto at = axis_of(node.operands[i])) {
+      if (const auto batch = axis_of(node.operands[i])) {
         varies = true;
-        result = first_result(calls, node, i, *at);
+        result = first_result(calls, node, i, *batch);
       }
     }
     if (!varies) {
@@ -102,22 +102,22 @@ class sample_tracker {
         continue;
       }
       const auto has = axis_of(id);
-      const operand_samples wanted = operand_axis(calls, node, i, *result, samples);
-      if (wanted.how == operand_samples::kind::impossible ||
-          (has && wanted.how == operand_samples::kind::shared)) {
+      const operand_samples expected = operand_axis(calls, node, i, *result, samples);
+      if (expected.relation == operand_samples::kind::impossible ||
+          (has && expected.relation == operand_samples::kind::shared)) {
         return refuse("combines different samples of a batch");
       }
-      if (has && *has != wanted.at) {
-        if (!can_move(calls.spec(id).shape, *has, wanted.at)) {
+      if (has && *has != expected.axis) {
+        if (!can_move(calls.spec(id).shape, *has, expected.axis)) {
           return refuse("has operands with different batch axes");
         }
-        changes[i] = wanted.at;
+        changes[i] = expected.axis;
       }
-      if (!has && wanted.how == operand_samples::kind::varies) {
-        if (!is_repeated(calls, id, wanted.at, numbers, 0)) {
+      if (!has && expected.relation == operand_samples::kind::varies) {
+        if (!is_repeated(calls, id, expected.axis, numbers, 0)) {
           return refuse("uses numbers that differ from sample to sample of the batch");
         }
-        changes[i] = wanted.at;
+        changes[i] = expected.axis;
       }
     }
     changes_.resize(number + 1);
@@ -127,66 +127,69 @@ class sample_tracker {
   }
 
   /// Returns the graph for `count` samples, if conversion is possible.
-  [[nodiscard]] resized_graph resized(const graph& from, std::size_t count) const {
-    resized_graph to;
-    to.values.resize(from.value_count(), no_value);
-    for (const graph_input& one : from.inputs()) {
-      tensor_spec spec = from.spec(one.value);
-      if (const auto at = axis_of(one.value)) {
-        spec.shape = shape_for(spec.shape, *at, count);
+  [[nodiscard]] resized_graph resized(const graph& source, std::size_t count) const {
+    resized_graph result;
+    result.values.resize(source.value_count(), no_value);
+    for (const graph_input& input : source.inputs()) {
+      tensor_spec spec = source.spec(input.value);
+      if (const auto batch = axis_of(input.value)) {
+        spec.shape = shape_for(spec.shape, *batch, count);
       }
-      to.values[one.value] = to.calls.add_input(one.name, spec, one.of_samples);
+      result.values[input.value] = result.calls.add_input(input.name, spec, input.of_samples);
     }
-    for (const graph_constant& one : from.constants()) {
-      to.values[one.value] = to.calls.add_constant(from.spec(one.value), one.elements);
+    for (const graph_constant& constant : source.constants()) {
+      result.values[constant.value] =
+          result.calls.add_constant(source.spec(constant.value), constant.elements);
     }
-    for (std::size_t n = 0; n < from.nodes().size(); ++n) {
-      const graph_node& node = from.nodes()[n];
-      to.nodes.push_back(to.calls.nodes().size());
+    for (std::size_t n = 0; n < source.nodes().size(); ++n) {
+      const graph_node& node = source.nodes()[n];
+      result.nodes.push_back(result.calls.nodes().size());
       std::vector<value_id> operands;
       for (std::size_t i = 0; i < node.operands.size(); ++i) {
-        operands.push_back(operand_for(from, n, i, count, to));
+        operands.push_back(operand_for(source, n, i, count, result));
       }
-      const auto at = axis_of(node.results[0]);
+      const auto batch = axis_of(node.results[0]);
       const std::vector<value_id> results =
-          to.calls.add(at ? kernel_for(node.kernel, *at, count) : node.kernel, std::move(operands))
+          result.calls
+              .add(batch ? kernel_for(node.kernel, *batch, count) : node.kernel,
+                   std::move(operands))
               .results;
       for (std::size_t i = 0; i < results.size(); ++i) {
         if (node.results[i] != no_value) {
-          to.values[node.results[i]] = results[i];
+          result.values[node.results[i]] = results[i];
         }
       }
     }
-    to.nodes.push_back(to.calls.nodes().size());
-    for (const graph_output& one : from.outputs()) {
-      to.calls.add_output(one.name, to.values[one.value]);
+    result.nodes.push_back(result.calls.nodes().size());
+    for (const graph_output& output : source.outputs()) {
+      result.calls.add_output(output.name, result.values[output.value]);
     }
-    for (const graph_input& one : from.inputs()) {
-      if (one.next != no_value) {
-        to.calls.set_next(to.values[one.value], to.values[one.next]);
+    for (const graph_input& input : source.inputs()) {
+      if (input.next != no_value) {
+        result.calls.set_next(result.values[input.value], result.values[input.next]);
       }
     }
-    return to;
+    return result;
   }
 
  private:
-  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  static constexpr std::size_t no_node = static_cast<std::size_t>(-1);
 
-  void set(value_id id, const sample_axis& at) {
+  void set(value_id id, const sample_axis& axis) {
     axes_.resize(std::max<std::size_t>(axes_.size(), id + std::size_t{1}));
-    axes_[id] = at;
+    axes_[id] = axis;
   }
 
   /// Returns the axis of the result that contains the samples of operand i. In a batch of one
   /// sample, any axis of extent 1 at the same row-major position can be the batch axis.
   [[nodiscard]] std::optional<sample_axis> first_result(const graph& calls, const graph_node& node,
                                                         std::size_t i,
-                                                        const sample_axis& at) const {
-    std::optional<sample_axis> found = result_axis(calls, node, i, at, samples);
+                                                        const sample_axis& batch) const {
+    std::optional<sample_axis> found = result_axis(calls, node, i, batch, samples);
     const shape x = calls.spec(node.operands[i]).shape;
     for (std::size_t axis = 0; samples == 1 && !found && axis < x.rank(); ++axis) {
       const sample_axis other{axis, 1};
-      if (x[axis] == 1 && can_move(x, at, other)) {
+      if (x[axis] == 1 && can_move(x, batch, other)) {
         found = result_axis(calls, node, i, other, samples);
       }
     }
@@ -195,14 +198,14 @@ class sample_tracker {
 
   /// Sets the batch axis of the statistics that a normalization returns. The statistics have one
   /// element for each row.
-  void set_statistics(const graph& calls, const graph_node& node, const sample_axis& at) {
+  void set_statistics(const graph& calls, const graph_node& node, const sample_axis& batch) {
     const auto* const k = node.kernel.as<kernels::normalize>();
     if (k == nullptr || k->kind != normalization::layer) {
       return;
     }
     const shape x = calls.spec(node.operands[0]).shape;
-    std::size_t inner = at.inner;
-    for (std::size_t axis = at.axis + 1; axis + 1 < x.rank(); ++axis) {
+    std::size_t inner = batch.inner;
+    for (std::size_t axis = batch.axis + 1; axis + 1 < x.rank(); ++axis) {
       inner *= x[axis];
     }
     set(node.results[1], {0, inner});
@@ -211,63 +214,64 @@ class sample_tracker {
 
   /// Returns whether a value that does not depend on samples is the same for each index along an
   /// axis.
-  [[nodiscard]] bool is_repeated(const graph& calls, value_id id, const sample_axis& at,
+  [[nodiscard]] bool is_repeated(const graph& calls, value_id id, const sample_axis& batch,
                                  numbers_function numbers, std::size_t depth) {
     constexpr std::size_t deepest = 256;
     const shape s = calls.spec(id).shape;
-    if (at.axis >= s.rank() || at.inner == 0 || s[at.axis] % (samples * at.inner) != 0 ||
-        axis_of(id) || depth > deepest) {
+    if (batch.axis >= s.rank() || batch.inner == 0 ||
+        s[batch.axis] % (samples * batch.inner) != 0 || axis_of(id) || depth > deepest) {
       return false;
     }
     if (samples == 1) {
       return true;
     }
-    const auto known = repeated_.find({id, at.axis, at.inner});
+    const auto known = repeated_.find({id, batch.axis, batch.inner});
     if (known != repeated_.end()) {
       return known->second;
     }
-    const bool found = finds_repeated(calls, id, at, numbers, depth);
-    repeated_[{id, at.axis, at.inner}] = found;
+    const bool found = finds_repeated(calls, id, batch, numbers, depth);
+    repeated_[{id, batch.axis, batch.inner}] = found;
     return found;
   }
-  [[nodiscard]] bool finds_repeated(const graph& calls, value_id id, const sample_axis& at,
+  [[nodiscard]] bool finds_repeated(const graph& calls, value_id id, const sample_axis& batch,
                                     numbers_function numbers, std::size_t depth) {
     const shape s = calls.spec(id).shape;
-    const std::size_t maker = id < makers_.size() ? makers_[id] : none;
-    if (maker != none) {
+    const std::size_t maker = id < makers_.size() ? makers_[id] : no_node;
+    if (maker != no_node) {
       const graph_node& node = calls.nodes()[maker];
-      bool all = node.results[0] == id;
-      for (std::size_t i = 0; all && i < node.operands.size(); ++i) {
+      bool is_same = node.results[0] == id;
+      for (std::size_t i = 0; is_same && i < node.operands.size(); ++i) {
         const value_id operand = node.operands[i];
-        const operand_samples wanted = operand == no_value
-                                           ? operand_samples{operand_samples::kind::shared}
-                                           : operand_axis(calls, node, i, at, samples);
-        all = wanted.how == operand_samples::kind::shared ||
-              (wanted.how == operand_samples::kind::varies &&
-               is_repeated(calls, operand, wanted.at, numbers, depth + 1));
+        const operand_samples expected = operand == no_value
+                                             ? operand_samples{operand_samples::kind::shared}
+                                             : operand_axis(calls, node, i, batch, samples);
+        is_same = expected.relation == operand_samples::kind::shared ||
+                  (expected.relation == operand_samples::kind::varies &&
+                   is_repeated(calls, operand, expected.axis, numbers, depth + 1));
       }
-      return all;
+      return is_same;
     }
-    for (const graph_constant& one : calls.constants()) {
-      if (one.value == id) {
-        return std::visit([&](const auto& all) { return repeats(all, s, at); }, one.elements);
+    for (const graph_constant& constant : calls.constants()) {
+      if (constant.value == id) {
+        return std::visit([&](const auto& elements) { return repeats(elements, s, batch); },
+                          constant.elements);
       }
     }
-    return repeats(numbers(id), s, at);
+    return repeats(numbers(id), s, batch);
   }
   template <class T>
-  [[nodiscard]] bool repeats(const std::vector<T>& all, const shape& s,
-                             const sample_axis& at) const {
-    if (all.size() != s.size() || all.empty()) {
+  [[nodiscard]] bool repeats(const std::vector<T>& elements, const shape& s,
+                             const sample_axis& batch) const {
+    if (elements.size() != s.size() || elements.empty()) {
       return false;
     }
-    const std::size_t outside = detail::count_outside(s, at, samples);
-    const std::size_t each = s.size() / outside / samples;
+    const std::size_t outside = detail::count_outside(s, batch, samples);
+    const std::size_t sample_size = s.size() / outside / samples;
     for (std::size_t o = 0; o < outside; ++o) {
-      const auto first = all.begin() + static_cast<std::ptrdiff_t>(o * samples * each);
+      const auto first = elements.begin() + static_cast<std::ptrdiff_t>(o * samples * sample_size);
       for (std::size_t k = 1; k < samples; ++k) {
-        if (!std::equal(first, first + static_cast<std::ptrdiff_t>(each),
-                        first + static_cast<std::ptrdiff_t>(k * each))) {
+        if (!std::equal(first, first + static_cast<std::ptrdiff_t>(sample_size),
+                        first + static_cast<std::ptrdiff_t>(k * sample_size))) {
           return false;
         }
       }
@@ -276,58 +280,58 @@ class sample_tracker {
   }
 
   /// Returns a shape for another batch size.
-  [[nodiscard]] shape shape_for(shape s, const sample_axis& at, std::size_t count) const {
-    s[at.axis] = s[at.axis] / samples * count;
+  [[nodiscard]] shape shape_for(shape s, const sample_axis& batch, std::size_t count) const {
+    s[batch.axis] = s[batch.axis] / samples * count;
     return s;
   }
-  [[nodiscard]] any_kernel kernel_for(const any_kernel& k, const sample_axis& at,
+  [[nodiscard]] any_kernel kernel_for(const any_kernel& k, const sample_axis& batch,
                                       std::size_t count) const {
     if (const auto* const r = k.as<kernels::reshape>()) {
-      return kernels::reshape{shape_for(r->to, at, count)};
+      return kernels::reshape{shape_for(r->target_shape, batch, count)};
     }
     if (const auto* const b = k.as<kernels::broadcast_to>()) {
-      return kernels::broadcast_to{shape_for(b->to, at, count)};
+      return kernels::broadcast_to{shape_for(b->target_shape, batch, count)};
     }
     if (const auto* const s = k.as<kernels::sum_to>()) {
-      return kernels::sum_to{shape_for(s->to, at, count)};
+      return kernels::sum_to{shape_for(s->target_shape, batch, count)};
     }
     return k;
   }
 
   /// Returns an operand of node n for another batch size.
-  [[nodiscard]] value_id operand_for(const graph& from, std::size_t n, std::size_t i,
-                                     std::size_t count, resized_graph& to) const {
-    const graph_node& node = from.nodes()[n];
+  [[nodiscard]] value_id operand_for(const graph& source, std::size_t n, std::size_t i,
+                                     std::size_t count, resized_graph& result) const {
+    const graph_node& node = source.nodes()[n];
     const value_id id = node.operands[i];
     if (id == no_value) {
       return no_value;
     }
-    const value_id now = to.values[id];
+    const value_id current = result.values[id];
     const bool changes =
         n < changes_.size() && i < changes_[n].size() && changes_[n][i].has_value();
     if (!changes) {
-      return now;
+      return current;
     }
-    const sample_axis at = *changes_[n][i];
-    const shape s = from.spec(id).shape;
+    const sample_axis batch = *changes_[n][i];
+    const shape s = source.spec(id).shape;
     const auto call = [&](const any_kernel& k, value_id x) {
-      return to.calls.add(k, {x}).results[0];
+      return result.calls.add(k, {x}).results[0];
     };
-    const shape whole = shape_for(s, at, count);
+    const shape whole = shape_for(s, batch, count);
     if (axis_of(id)) {
-      return call(kernels::reshape{whole}, now);
+      return call(kernels::reshape{whole}, current);
     }
     const bool is_broadcast = detail::rule_of(node.kernel) == detail::axis_rule::broadcast;
-    if (is_broadcast && s[at.axis] == samples) {
-      return samples == 1 ? now : call(kernels::slice{at.axis, 0, 1}, now);
+    if (is_broadcast && s[batch.axis] == samples) {
+      return samples == 1 ? current : call(kernels::slice{batch.axis, 0, 1}, current);
     }
     // Takes the part that belongs to one sample, and repeats it for all samples.
-    const std::size_t outside = detail::count_outside(s, at, samples);
-    const std::size_t each = s.size() / outside / samples;
-    value_id one = call(kernels::reshape{shape{outside, samples, each}}, now);
-    one = samples == 1 ? one : call(kernels::slice{1, 0, 1}, one);
+    const std::size_t outside = detail::count_outside(s, batch, samples);
+    const std::size_t sample_size = s.size() / outside / samples;
+    value_id sample = call(kernels::reshape{shape{outside, samples, sample_size}}, current);
+    sample = samples == 1 ? sample : call(kernels::slice{1, 0, 1}, sample);
     return call(kernels::reshape{whole},
-                call(kernels::broadcast_to{shape{outside, count, each}}, one));
+                call(kernels::broadcast_to{shape{outside, count, sample_size}}, sample));
   }
 
   std::vector<std::optional<sample_axis>> axes_;  // one for each value

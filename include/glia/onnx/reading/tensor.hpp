@@ -30,19 +30,19 @@ struct quantized_steps {
   /// Returns the number that element i, with the integer q, represents in a tensor of these
   /// extents.
   [[nodiscard]] double number_of(double q, const dims& extents, std::size_t i) const {
-    const std::size_t at = axis ? index_along(*axis, extents, i) : 0;
-    return (q - zeros[at]) * scales[at];
+    const std::size_t index = axis ? index_along(*axis, extents, i) : 0;
+    return (q - zeros[index]) * scales[index];
   }
   friend bool operator==(const quantized_steps&, const quantized_steps&) = default;
 };
 
 /// Returns the numbers that quantized integers represent.
 [[nodiscard]] inline numbers dequantized(const numbers& whole, const quantized_steps& steps) {
-  std::vector<double> made;
+  std::vector<double> elements;
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    made.push_back(steps.number_of(whole.at(i), whole.extents, i));
+    elements.push_back(steps.number_of(whole.at(i), whole.extents, i));
   }
-  return real_numbers(std::move(made), whole.extents);
+  return real_numbers(std::move(elements), whole.extents);
 }
 
 /// Weights of a file that have not been read yet.
@@ -59,17 +59,18 @@ struct weight {
 
 /// Returns the elements as numbers. Throws `data_error` if they exceed the limit.
 [[nodiscard]] inline numbers numbers_of(const weight& w) {
-  numbers all = numbers_of(w.data);
-  return w.steps ? dequantized(all, *w.steps) : all;
+  numbers result = numbers_of(w.data);
+  return w.steps ? dequantized(result, *w.steps) : result;
 }
 /// Returns the elements as floats, in the file's order.
 [[nodiscard]] inline std::vector<float> floats_of(const weight& w) {
-  std::vector<float> all = floats_of(w.data);
+  std::vector<float> elements = floats_of(w.data);
   const dims extents = extents_of(*w.data.message);
-  for (std::size_t i = 0; w.steps && i < all.size(); ++i) {
-    all[i] = static_cast<float>(w.steps->number_of(static_cast<double>(all[i]), extents, i));
+  for (std::size_t i = 0; w.steps && i < elements.size(); ++i) {
+    elements[i] =
+        static_cast<float>(w.steps->number_of(static_cast<double>(elements[i]), extents, i));
   }
-  return all;
+  return elements;
 }
 
 /// The axes in memory that form each axis of the file: none, one or several. The first one varies
@@ -89,13 +90,13 @@ struct tensor {
   std::shared_ptr<const numbers> known{};
   /// Value of `known` for a batch with one more sample, if it differs.
   std::shared_ptr<const numbers> beyond{};
-  const weight* from = nullptr;  ///< Weight, possibly with permuted axes; null for other tensors.
-  value_id id = no_value;        ///< Value of the graph, if the tensor is computed.
-  dims stored{};                 ///< Extents in memory; empty if `known` is set.
+  const weight* source = nullptr;  ///< Weight, possibly with permuted axes; null for other tensors.
+  value_id id = no_value;          ///< Value of the graph, if the tensor is computed.
+  dims stored{};                   ///< Extents in memory; empty if `known` is set.
   axis_layout axes{};
 
   [[nodiscard]] explicit operator bool() const noexcept {
-    return known != nullptr || from != nullptr || id != no_value;
+    return known != nullptr || source != nullptr || id != no_value;
   }
   [[nodiscard]] std::size_t rank() const noexcept { return extents.size(); }
   [[nodiscard]] std::size_t size() const { return count_of(extents); }
@@ -110,15 +111,15 @@ struct tensor {
   return axes;
 }
 
-[[nodiscard]] inline tensor known_tensor(numbers all) {
-  tensor result{all.type, all.extents};
-  result.known = std::make_shared<const numbers>(std::move(all));
+[[nodiscard]] inline tensor known_tensor(numbers values) {
+  tensor result{values.type, values.extents};
+  result.known = std::make_shared<const numbers>(std::move(values));
   return result;
 }
 
-[[nodiscard]] inline tensor weight_tensor(const weight& of) {
-  tensor result{of.type(), extents_of(*of.data.message)};
-  result.from = &of;
+[[nodiscard]] inline tensor weight_tensor(const weight& source) {
+  tensor result{source.type(), extents_of(*source.data.message)};
+  result.source = &source;
   result.stored = result.extents;
   result.axes = plain_layout(result.rank());
   return result;
@@ -126,11 +127,11 @@ struct tensor {
 
 /// Returns the axes in memory, in the order of the file's axes.
 [[nodiscard]] inline std::vector<std::size_t> flat(const axis_layout& axes) {
-  std::vector<std::size_t> all;
+  std::vector<std::size_t> result;
   for (const auto& places : axes) {
-    all.insert(all.end(), places.begin(), places.end());
+    result.insert(result.end(), places.begin(), places.end());
   }
-  return all;
+  return result;
 }
 
 }  // namespace glia::onnx

@@ -21,7 +21,7 @@ namespace glia::onnx {
 struct tensor_data {
   const ::onnx::TensorProto* message = nullptr;
   /// Bytes of the tensor, if they are in another file.
-  std::span<const std::byte> elsewhere{};
+  std::span<const std::byte> external_bytes{};
   const glia::detail::readable_file* file = nullptr;  ///< External file with the bytes.
   std::size_t offset = 0;                             ///< Offset of the bytes in that file.
 };
@@ -66,9 +66,9 @@ namespace detail {
 }
 
 template <class T>
-[[nodiscard]] T raw(const std::byte* at) {
+[[nodiscard]] T raw(const std::byte* address) {
   T value;
-  std::memcpy(&value, at, sizeof(T));
+  std::memcpy(&value, address, sizeof(T));
   return value;
 }
 
@@ -76,37 +76,37 @@ template <class T>
   return std::bit_cast<float>(std::uint32_t{bits} << 16U);
 }
 
-/// Calls put(number) with the element at the address `at`.
+/// Calls put(number) with the element at `address`.
 template <class Put>
-void read_raw(element_type type, const std::byte* at, const Put& put) {
+void read_raw(element_type type, const std::byte* address, const Put& put) {
   using P = ::onnx::TensorProto;
   switch (type) {
     case P::FLOAT:
-      return put(raw<float>(at));
+      return put(raw<float>(address));
     case P::DOUBLE:
-      return put(raw<double>(at));
+      return put(raw<double>(address));
     case P::FLOAT16:
-      return put(half{raw<std::uint16_t>(at)}.value());
+      return put(half{raw<std::uint16_t>(address)}.value());
     case P::BFLOAT16:
-      return put(from_bfloat16(raw<std::uint16_t>(at)));
+      return put(from_bfloat16(raw<std::uint16_t>(address)));
     case P::INT32:
-      return put(std::int64_t{raw<std::int32_t>(at)});
+      return put(std::int64_t{raw<std::int32_t>(address)});
     case P::UINT32:
-      return put(std::int64_t{raw<std::uint32_t>(at)});
+      return put(std::int64_t{raw<std::uint32_t>(address)});
     case P::INT64:
-      return put(raw<std::int64_t>(at));
+      return put(raw<std::int64_t>(address));
     case P::UINT64:
-      return put(static_cast<std::int64_t>(raw<std::uint64_t>(at)));
+      return put(static_cast<std::int64_t>(raw<std::uint64_t>(address)));
     case P::INT16:
-      return put(std::int64_t{raw<std::int16_t>(at)});
+      return put(std::int64_t{raw<std::int16_t>(address)});
     case P::UINT16:
-      return put(std::int64_t{raw<std::uint16_t>(at)});
+      return put(std::int64_t{raw<std::uint16_t>(address)});
     case P::INT8:
-      return put(std::int64_t{raw<std::int8_t>(at)});
+      return put(std::int64_t{raw<std::int8_t>(address)});
     case P::UINT8:
-      return put(std::int64_t{raw<std::uint8_t>(at)});
+      return put(std::int64_t{raw<std::uint8_t>(address)});
     default:  // BOOL
-      return put(std::int64_t{raw<std::uint8_t>(at) != 0 ? 1 : 0});
+      return put(std::int64_t{raw<std::uint8_t>(address) != 0 ? 1 : 0});
   }
 }
 
@@ -119,21 +119,21 @@ inline void require_whole(const tensor_data& data) {
   const std::size_t size = raw_size(m.data_type());
   require<data_error>(size > 0, "the tensor '", m.name(), "' has elements of type ",
                       name_of_type(m.data_type()), ", which glia does not support");
-  const bool outside = m.data_location() == P::EXTERNAL;
-  if (outside || m.has_raw_data()) {
-    const std::size_t bytes = outside ? data.elsewhere.size() : m.raw_data().size();
+  const bool is_external = m.data_location() == P::EXTERNAL;
+  if (is_external || m.has_raw_data()) {
+    const std::size_t bytes = is_external ? data.external_bytes.size() : m.raw_data().size();
     require<data_error>(bytes == count * size, "the tensor '", m.name(), "' of shape ",
                         words(extents_of(m)), " has ", bytes, " bytes; expected ", count * size);
     return;
   }
-  const int there = m.data_type() == P::FLOAT    ? m.float_data_size()
-                    : m.data_type() == P::DOUBLE ? m.double_data_size()
-                    : m.data_type() == P::INT64  ? m.int64_data_size()
-                    : m.data_type() == P::UINT32 || m.data_type() == P::UINT64
-                        ? m.uint64_data_size()
-                        : m.int32_data_size();
-  require<data_error>(static_cast<std::size_t>(there) == count, "the tensor '", m.name(),
-                      "' of shape ", words(extents_of(m)), " has ", there, " numbers; expected ",
+  const int stored = m.data_type() == P::FLOAT    ? m.float_data_size()
+                     : m.data_type() == P::DOUBLE ? m.double_data_size()
+                     : m.data_type() == P::INT64  ? m.int64_data_size()
+                     : m.data_type() == P::UINT32 || m.data_type() == P::UINT64
+                         ? m.uint64_data_size()
+                         : m.int32_data_size();
+  require<data_error>(static_cast<std::size_t>(stored) == count, "the tensor '", m.name(),
+                      "' of shape ", words(extents_of(m)), " has ", stored, " numbers; expected ",
                       count);
 }
 
@@ -143,46 +143,46 @@ void read_elements(const tensor_data& data, const Put& put) {
   using P = ::onnx::TensorProto;
   const P& m = *data.message;
   require_whole(data);
-  const bool outside = m.data_location() == P::EXTERNAL;
-  if (outside || m.has_raw_data()) {
+  const bool is_external = m.data_location() == P::EXTERNAL;
+  if (is_external || m.has_raw_data()) {
     const std::span<const std::byte> bytes =
-        outside ? data.elsewhere : std::as_bytes(std::span(m.raw_data()));
+        is_external ? data.external_bytes : std::as_bytes(std::span(m.raw_data()));
     const std::size_t size = raw_size(m.data_type());
-    for (std::size_t at = 0; at < bytes.size(); at += size) {
-      read_raw(m.data_type(), bytes.data() + at, put);
+    for (std::size_t offset = 0; offset < bytes.size(); offset += size) {
+      read_raw(m.data_type(), bytes.data() + offset, put);
     }
     return;
   }
   switch (m.data_type()) {
     case P::FLOAT:
-      for (const float one : m.float_data()) {
-        put(one);
+      for (const float number : m.float_data()) {
+        put(number);
       }
       return;
     case P::DOUBLE:
-      for (const double one : m.double_data()) {
-        put(one);
+      for (const double number : m.double_data()) {
+        put(number);
       }
       return;
     case P::INT64:
-      for (const std::int64_t one : m.int64_data()) {
-        put(one);
+      for (const std::int64_t number : m.int64_data()) {
+        put(number);
       }
       return;
     case P::UINT32:
     case P::UINT64:
-      for (const std::uint64_t one : m.uint64_data()) {
-        put(static_cast<std::int64_t>(one));
+      for (const std::uint64_t number : m.uint64_data()) {
+        put(static_cast<std::int64_t>(number));
       }
       return;
     default:
-      for (const std::int32_t one : m.int32_data()) {
+      for (const std::int32_t number : m.int32_data()) {
         if (m.data_type() == P::FLOAT16) {
-          put(half{static_cast<std::uint16_t>(one)}.value());
+          put(half{static_cast<std::uint16_t>(number)}.value());
         } else if (m.data_type() == P::BFLOAT16) {
-          put(from_bfloat16(static_cast<std::uint16_t>(one)));
+          put(from_bfloat16(static_cast<std::uint16_t>(number)));
         } else {
-          put(std::int64_t{one});
+          put(std::int64_t{number});
         }
       }
   }
@@ -196,13 +196,15 @@ void read_elements(const tensor_data& data, const Put& put) {
   numbers result{data.message->data_type(), extents_of(*data.message), {}};
   require_few(result.extents);
   if (is_real(result.type)) {
-    std::vector<double> all;
-    detail::read_elements(data, [&](auto one) { all.push_back(static_cast<double>(one)); });
-    result.elements = std::move(all);
+    std::vector<double> elements;
+    detail::read_elements(data,
+                          [&](auto number) { elements.push_back(static_cast<double>(number)); });
+    result.elements = std::move(elements);
   } else {
-    std::vector<std::int64_t> all;
-    detail::read_elements(data, [&](auto one) { all.push_back(static_cast<std::int64_t>(one)); });
-    result.elements = std::move(all);
+    std::vector<std::int64_t> elements;
+    detail::read_elements(
+        data, [&](auto number) { elements.push_back(static_cast<std::int64_t>(number)); });
+    result.elements = std::move(elements);
   }
   return result;
 }
@@ -210,10 +212,10 @@ void read_elements(const tensor_data& data, const Put& put) {
 /// Returns the elements as floats, in the file's order. Throws like `numbers_of`.
 [[nodiscard]] inline std::vector<float> floats_of(const tensor_data& data) {
   const ::onnx::TensorProto& m = *data.message;
-  std::vector<float> all;
-  all.reserve(count_of(extents_of(m)));
-  detail::read_elements(data, [&](auto one) { all.push_back(static_cast<float>(one)); });
-  return all;
+  std::vector<float> elements;
+  elements.reserve(count_of(extents_of(m)));
+  detail::read_elements(data, [&](auto number) { elements.push_back(static_cast<float>(number)); });
+  return elements;
 }
 
 }  // namespace glia::onnx

@@ -44,8 +44,8 @@ struct window_axis {
   std::size_t size = 1;
   std::size_t stride = 1;
   std::size_t dilation = 1;
-  std::size_t before = 0;
-  std::size_t after = 0;
+  std::size_t pad_begin = 0;
+  std::size_t pad_end = 0;
 
   [[nodiscard]] std::size_t reach() const { return (size - 1) * dilation + 1; }
 };
@@ -54,8 +54,8 @@ struct windows {
   window_axis columns;
 
   [[nodiscard]] window2d window() const {
-    return {rows.size,        columns.size, rows.stride, columns.stride, rows.dilation,
-            columns.dilation, rows.before,  rows.after,  columns.before, columns.after};
+    return {rows.size,        columns.size,   rows.stride,  columns.stride,    rows.dilation,
+            columns.dilation, rows.pad_begin, rows.pad_end, columns.pad_begin, columns.pad_end};
   }
 };
 
@@ -65,16 +65,16 @@ struct windows {
   const std::size_t axes = x.rank() - 2;
   require<data_error>(size.size() == axes, "has a window with ", size.size(),
                       " axes for the input shape ", words(x.extents));
-  constexpr std::int64_t most = std::int64_t{1} << 30;
+  constexpr std::int64_t limit = std::int64_t{1} << 30;
   const auto numbers_for = [&](std::string_view name, std::int64_t otherwise, std::size_t count) {
-    auto all = n.integers(name).value_or(std::vector<std::int64_t>(count, otherwise));
-    require<data_error>(all.size() == count, "has ", all.size(), " numbers in '", name,
+    auto values = n.integers(name).value_or(std::vector<std::int64_t>(count, otherwise));
+    require<data_error>(values.size() == count, "has ", values.size(), " numbers in '", name,
                         "'; expected ", count);
-    for (const std::int64_t one : all) {
-      require<data_error>(one >= 0 && one < most && (one > 0 || name == "pads"),
-                          "has the unsupported number ", one, " in '", name, "'");
+    for (const std::int64_t number : values) {
+      require<data_error>(number >= 0 && number < limit && (number > 0 || name == "pads"),
+                          "has the unsupported number ", number, " in '", name, "'");
     }
-    return all;
+    return values;
   };
   const auto strides = numbers_for("strides", 1, axes);
   const auto dilations = numbers_for("dilations", 1, axes);
@@ -83,19 +83,19 @@ struct windows {
   windows result;
   for (std::size_t i = 0; i < axes; ++i) {
     window_axis& w = axes == 1 || i == 1 ? result.columns : result.rows;
-    require<data_error>(size[i] > 0 && size[i] < static_cast<std::size_t>(most),
+    require<data_error>(size[i] > 0 && size[i] < static_cast<std::size_t>(limit),
                         "has the unsupported window size ", size[i]);
     w = {size[i], static_cast<std::size_t>(strides[i]), static_cast<std::size_t>(dilations[i]),
          static_cast<std::size_t>(pads[i]), static_cast<std::size_t>(pads[i + axes])};
     if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
       const std::size_t extent = x.extents[2 + i];
       const std::size_t steps = (extent + w.stride - 1) / w.stride;
-      const std::size_t wanted = extent == 0 ? 0 : (steps - 1) * w.stride + w.reach();
-      const std::size_t missing = wanted - std::min(wanted, extent);
-      w.before = automatic == "SAME_UPPER" ? missing / 2 : missing - missing / 2;
-      w.after = missing - w.before;
+      const std::size_t covered = extent == 0 ? 0 : (steps - 1) * w.stride + w.reach();
+      const std::size_t missing = covered - std::min(covered, extent);
+      w.pad_begin = automatic == "SAME_UPPER" ? missing / 2 : missing - missing / 2;
+      w.pad_end = missing - w.pad_begin;
     } else if (automatic == "VALID") {
-      w.before = w.after = 0;
+      w.pad_begin = w.pad_end = 0;
     } else {
       require<data_error>(automatic == "NOTSET", "has the unsupported auto_pad '", automatic, "'");
     }
@@ -110,8 +110,8 @@ struct windows {
   if (w.rank() == 4) {
     return out.stored_as(w, {2, 3, 1, 0});
   }
-  const value_id one = out.stored_as(w, {2, 1, 0});
-  return out.reshape(one, shape_of({1, w.extents[2], w.extents[1], w.extents[0]}));
+  const value_id kernel = out.stored_as(w, {2, 1, 0});
+  return out.reshape(kernel, shape_of({1, w.extents[2], w.extents[1], w.extents[0]}));
 }
 
 /// Throws `data_error` unless images and weights have the same number of spatial axes, one or two.
@@ -126,17 +126,18 @@ inline void convolution(operation& n) {
   const tensor& x = n.operand(0);
   const tensor& w = n.operand(1);
   require_alike(x, w);
-  const auto given = n.integers("kernel_shape");
-  const windows all =
-      windows_of(n, x, given ? dims_from(*given) : dims(w.extents.begin() + 2, w.extents.end()));
-  const images in = images_of(n.out, x);
+  const auto kernel_shape = n.integers("kernel_shape");
+  const windows geometry = windows_of(
+      n, x, kernel_shape ? dims_from(*kernel_shape) : dims(w.extents.begin() + 2, w.extents.end()));
+  const images input = images_of(n.out, x);
   const std::int64_t groups = n.integer("group", 1);
   require<data_error>(groups > 0, "has ", groups, " groups; expected at least 1");
   const value_id weights = convolution_weights(n.out, w);
   const value_id bias = n.has(2) ? n.out.plain(n.x[2]) : no_value;
-  const value_id y = n.out.call(kernels::conv2d{all.window(), static_cast<std::size_t>(groups)},
-                                {in.x, weights, bias});
-  n.give(from_images(n.out, y, in.one_row));
+  const value_id y =
+      n.out.call(kernels::conv2d{geometry.window(), static_cast<std::size_t>(groups)},
+                 {input.x, weights, bias});
+  n.give(from_images(n.out, y, input.one_row));
 }
 
 inline void transposed_convolution(operation& n) {
@@ -149,72 +150,75 @@ inline void transposed_convolution(operation& n) {
                       "has ", groups, " groups for the input ", words(x.extents),
                       " and the weights ", words(w.extents));
   const dims size(w.extents.begin() + 2, w.extents.end());
-  windows all = windows_of(n, x, size);
-  const auto more = n.integers("output_padding").value_or(std::vector<std::int64_t>(axes, 0));
-  const auto wanted = n.integers("output_shape");
+  windows geometry = windows_of(n, x, size);
+  const auto output_padding =
+      n.integers("output_padding").value_or(std::vector<std::int64_t>(axes, 0));
+  const auto output_shape = n.integers("output_shape");
   const std::string automatic = n.word("auto_pad", "NOTSET");
-  require<data_error>(more.size() == axes && (!wanted || wanted->size() == axes),
-                      "expected one output padding and one output extent for each axis");
+  require<data_error>(
+      output_padding.size() == axes && (!output_shape || output_shape->size() == axes),
+      "expected one output padding and one output extent for each axis");
   dims image(2, 1);
   for (std::size_t i = 0; i < axes; ++i) {
-    window_axis& a = axes == 1 || i == 1 ? all.columns : all.rows;
-    require<data_error>(more[i] >= 0 && more[i] < 1 << 20 && x.extents[2 + i] > 0,
-                        "has the unsupported output padding ", more[i]);
+    window_axis& a = axes == 1 || i == 1 ? geometry.columns : geometry.rows;
+    require<data_error>(
+        output_padding[i] >= 0 && output_padding[i] < 1 << 20 && x.extents[2 + i] > 0,
+        "has the unsupported output padding ", output_padding[i]);
     const std::size_t whole =
-        (x.extents[2 + i] - 1) * a.stride + a.reach() + static_cast<std::size_t>(more[i]);
+        (x.extents[2 + i] - 1) * a.stride + a.reach() + static_cast<std::size_t>(output_padding[i]);
     std::size_t extent = 0;
-    if (wanted || automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
-      extent = wanted ? dims_from({(*wanted)[i]})[0] : x.extents[2 + i] * a.stride;
+    if (output_shape || automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
+      extent = output_shape ? dims_from({(*output_shape)[i]})[0] : x.extents[2 + i] * a.stride;
       const std::size_t cut = whole - std::min(whole, extent);
       require<data_error>(extent < whole + a.stride, "has ", extent,
                           " output positions, but its windows reach only ", whole);
       // This follows opset 11. The text of opset 1 has the opposite formula, but no runtime follows
       // it.
       const bool less_before = automatic == "SAME_UPPER";
-      a.before = less_before ? cut / 2 : cut - cut / 2;
-      a.after = cut - a.before;
+      a.pad_begin = less_before ? cut / 2 : cut - cut / 2;
+      a.pad_end = cut - a.pad_begin;
     } else {
-      require<data_error>(whole > a.before + a.after, "has pads that remove all of its ", whole,
-                          " output positions");
-      extent = whole - a.before - a.after;
+      require<data_error>(whole > a.pad_begin + a.pad_end, "has pads that remove all of its ",
+                          whole, " output positions");
+      extent = whole - a.pad_begin - a.pad_end;
     }
     // This node is the gradient of a convolution over the image. The last position of this
     // convolution must be the last element of x.
     image[2 - axes + i] = extent;
   }
-  const images in = images_of(n.out, x);
+  const images input = images_of(n.out, x);
   const std::size_t inputs = x.extents[1] / groups;
   const std::size_t outputs = w.extents[1];
   std::vector<value_id> parts;
   for (std::size_t g = 0; g < groups; ++g) {
-    const value_id of_group = n.out.slice(in.x, 3, g * inputs, inputs);
+    const value_id of_group = n.out.slice(input.x, 3, g * inputs, inputs);
     const tensor weights = groups == 1 ? w : part(n.out, in_graph(n.out, w), 0, g * inputs, inputs);
-    parts.push_back(
-        n.out.call(kernels::conv2d_input_gradient{all.window(), 1, {image[0], image[1], outputs}},
-                   {of_group, convolution_weights(n.out, weights)}));
+    parts.push_back(n.out.call(
+        kernels::conv2d_input_gradient{geometry.window(), 1, {image[0], image[1], outputs}},
+        {of_group, convolution_weights(n.out, weights)}));
   }
   value_id y = n.out.concat(std::move(parts), 3);
   if (n.has(2)) {
     y = n.out.add(y, n.out.plain(n.x[2]));
   }
-  n.give(from_images(n.out, y, in.one_row));
+  n.give(from_images(n.out, y, input.one_row));
 }
 
 /// Rounds the number of steps up. If the last window then exceeds the input, adds padding.
-inline void round_up(windows& all, const tensor& x) {
-  const auto more = [](window_axis& w, std::size_t extent) {
-    const std::size_t whole = extent + w.before + w.after;
+inline void round_up(windows& geometry, const tensor& x) {
+  const auto add_padding = [](window_axis& w, std::size_t extent) {
+    const std::size_t whole = extent + w.pad_begin + w.pad_end;
     require<data_error>(whole >= w.reach(), "has a window that covers ", w.reach(),
                         " positions, but the padded input has only ", whole, " positions");
     std::size_t steps = (whole - w.reach() + w.stride - 1) / w.stride + 1;
-    if ((steps - 1) * w.stride >= extent + w.before) {  // it would cover only padding
+    if ((steps - 1) * w.stride >= extent + w.pad_begin) {  // it would cover only padding
       --steps;
     }
-    w.after += std::max((steps - 1) * w.stride + w.reach(), whole) - whole;
+    w.pad_end += std::max((steps - 1) * w.stride + w.reach(), whole) - whole;
   };
-  more(all.columns, x.extents.back());
+  add_padding(geometry.columns, x.extents.back());
   if (x.rank() == 4) {
-    more(all.rows, x.extents[2]);
+    add_padding(geometry.rows, x.extents[2]);
   }
 }
 
@@ -229,38 +233,41 @@ inline void round_up(windows& all, const tensor& x) {
 
 inline void max_pool(operation& n) {
   const tensor x = in_graph(n.out, n.operand(0));
-  windows all = pool_windows(n, x);
+  windows geometry = pool_windows(n, x);
   require<data_error>(!n.wants(1),
                       "returns the indices of the largest elements, which glia does not support");
   if (n.integer("ceil_mode", 0) != 0) {
-    round_up(all, x);
+    round_up(geometry, x);
   }
-  const images in = images_of(n.out, x);
-  n.give(from_images(n.out, n.out.call(kernels::max_pool2d{all.window()}, {in.x}), in.one_row));
+  const images input = images_of(n.out, x);
+  n.give(from_images(n.out, n.out.call(kernels::max_pool2d{geometry.window()}, {input.x}),
+                     input.one_row));
 }
 
 inline void average_pool(operation& n) {
   const tensor x = in_graph(n.out, n.operand(0));
-  windows all = pool_windows(n, x);
-  const windows given = all;
+  windows geometry = pool_windows(n, x);
+  const windows original = geometry;
   if (n.integer("ceil_mode", 0) != 0) {
-    round_up(all, x);
+    round_up(geometry, x);
   }
-  images in = images_of(n.out, x);
+  images input = images_of(n.out, x);
   if (n.integer("count_include_pad", 0) != 0) {
     // Padding that the file states counts in the mean. Padding that was added by rounding up does
     // not.
     for (const std::size_t axis : {1U, 2U}) {
-      window_axis& w = axis == 1 ? all.rows : all.columns;
-      const window_axis& said = axis == 1 ? given.rows : given.columns;
-      if (said.before + said.after > 0) {
-        in.x = n.out.call(kernels::pad{axis, said.before, said.after, 0}, {in.x});
+      window_axis& w = axis == 1 ? geometry.rows : geometry.columns;
+      const window_axis& original_axis = axis == 1 ? original.rows : original.columns;
+      if (original_axis.pad_begin + original_axis.pad_end > 0) {
+        input.x = n.out.call(kernels::pad{axis, original_axis.pad_begin, original_axis.pad_end, 0},
+                             {input.x});
       }
-      w.before -= said.before;
-      w.after -= said.after;
+      w.pad_begin -= original_axis.pad_begin;
+      w.pad_end -= original_axis.pad_end;
     }
   }
-  n.give(from_images(n.out, n.out.call(kernels::avg_pool2d{all.window()}, {in.x}), in.one_row));
+  n.give(from_images(n.out, n.out.call(kernels::avg_pool2d{geometry.window()}, {input.x}),
+                     input.one_row));
 }
 
 }  // namespace glia::onnx::reading

@@ -31,9 +31,10 @@ namespace glia::onnx {
   return true;
 }
 
-[[nodiscard]] inline std::string reshaped(const lowering& l, const value& x, const extents& to) {
-  const std::string from = lies_plain(x) ? l.out.use(x) : l.out.use(l.out.plain(x));
-  return l.out.call("Reshape", {from, l.out.reshape_tensor(to)});
+[[nodiscard]] inline std::string reshaped(const lowering& l, const value& x,
+                                          const extents& new_shape) {
+  const std::string input = lies_plain(x) ? l.out.use(x) : l.out.use(l.out.plain(x));
+  return l.out.call("Reshape", {input, l.out.reshape_tensor(new_shape)});
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::full& k) {
@@ -50,12 +51,12 @@ namespace glia::onnx {
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::sum_to&) {
   const value& x = l.x[0];
-  const extents& to = l.results[0];
-  const std::size_t missing = x.rank() - to.size();
+  const extents& target = l.results[0];
+  const std::size_t missing = x.rank() - target.size();
   value summed{"", x.shape, x.order};
   integers axes;
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
-    if (axis < missing || to[axis - missing] != x.shape[axis]) {
+    if (axis < missing || target[axis - missing] != x.shape[axis]) {
       axes.push_back(file_axis(x, axis));
       summed.shape[axis] = {1, false};
     }
@@ -68,7 +69,7 @@ namespace glia::onnx {
   if (missing == 0) {
     return {summed};
   }
-  return {l.result(reshaped(l, summed, to))};
+  return {l.result(reshaped(l, summed, target))};
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::concat& k) {
@@ -85,7 +86,7 @@ namespace glia::onnx {
   const value result = l.result("", order);
   const std::int64_t axis = file_axis(result, k.axis);
   return {l.result(l.out.call("Concat", parts,
-                              [&](::onnx::NodeProto& made) { writer::set(made, "axis", axis); }),
+                              [&](::onnx::NodeProto& node) { writer::set(node, "axis", axis); }),
                    order)};
 }
 
@@ -111,9 +112,9 @@ namespace glia::onnx {
 [[nodiscard]] inline values lower(const lowering& l, const kernels::permute_axes& k) {
   // No operator is written: only the order of the axes changes.
   value result = l.x[0];
-  const auto to = k.inverse().order;
+  const auto positions = k.inverse().order;
   for (std::size_t& axis : result.order) {
-    axis = to[axis];
+    axis = positions[axis];
   }
   result.shape = l.results[0];
   if (result.known != nullptr) {

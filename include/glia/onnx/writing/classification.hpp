@@ -16,8 +16,8 @@ namespace glia::onnx {
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::softmax&) {
   const value x = l.out.plain(l.x[0]);
-  return {l.result(l.out.call("Softmax", {l.out.use(x)}, [](::onnx::NodeProto& made) {
-    writer::set(made, "axis", std::int64_t{-1});
+  return {l.result(l.out.call("Softmax", {l.out.use(x)}, [](::onnx::NodeProto& node) {
+    writer::set(node, "axis", std::int64_t{-1});
   }))};
 }
 
@@ -31,8 +31,8 @@ namespace glia::onnx {
     const std::string y =
         l.out.call("InstanceNormalization",
                    {l.out.use(l.out.arranged(l.x[0], order)), gamma, l.out.use(l.x[2])},
-                   [&](::onnx::NodeProto& made) {
-                     writer::set(made, "epsilon", static_cast<float>(k.epsilon));
+                   [&](::onnx::NodeProto& node) {
+                     writer::set(node, "epsilon", static_cast<float>(k.epsilon));
                    });
     return {l.result(y, order), value{}, value{}};
   }
@@ -40,9 +40,9 @@ namespace glia::onnx {
   std::string elements = l.out.use(x);
   if (k.kind == normalization::layer) {
     const names operands{elements, gamma, l.out.use(l.x[2])};
-    const std::string y = l.out.call("LayerNormalization", operands, [&](::onnx::NodeProto& made) {
-      writer::set(made, "axis", std::int64_t{-1});
-      writer::set(made, "epsilon", static_cast<float>(k.epsilon));
+    const std::string y = l.out.call("LayerNormalization", operands, [&](::onnx::NodeProto& node) {
+      writer::set(node, "axis", std::int64_t{-1});
+      writer::set(node, "epsilon", static_cast<float>(k.epsilon));
     });
     return {l.result(y), value{}, value{}};
   }
@@ -66,9 +66,9 @@ namespace glia::onnx {
       shared.push_back(static_cast<std::int64_t>(axis));
     }
   }
-  const auto mean_of = [&](const std::string& of) {
-    return w.call("ReduceMean", {of},
-                  [&](::onnx::NodeProto& made) { writer::set(made, "axes", shared); });
+  const auto mean_of = [&](const std::string& name) {
+    return w.call("ReduceMean", {name},
+                  [&](::onnx::NodeProto& node) { writer::set(node, "axes", shared); });
   };
   const std::string apart =
       k.kind == normalization::rms ? elements : w.call("Sub", {elements, mean_of(elements)});
@@ -97,19 +97,20 @@ namespace glia::onnx {
   const std::string good = w.call("And", {w.call("And", {enough, not_more}), whole});
   const std::string real = w.call("Where", {good, x, w.number(-1)});
   return {l.result(w.call("Cast", {real},
-                          [](::onnx::NodeProto& made) {
-                            writer::set(made, "to", std::int64_t{::onnx::TensorProto::INT64});
+                          [](::onnx::NodeProto& node) {
+                            writer::set(node, "to", std::int64_t{::onnx::TensorProto::INT64});
                           }),
                    l.x[0].order)};
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::gather&) {
   writer& w = l.out;
-  const std::string at = w.use(w.plain(l.x[1]));
+  const std::string indices = w.use(w.plain(l.x[1]));
   const auto count = static_cast<std::int64_t>(l.x[0].shape[0].count);
-  const std::string inside = w.call("And", {w.call("GreaterOrEqual", {at, w.whole({0}, false)}),
-                                            w.call("Less", {at, w.whole({count}, false)})});
-  const std::string safe = w.call("Where", {inside, at, w.whole({0}, false)});
+  const std::string inside =
+      w.call("And", {w.call("GreaterOrEqual", {indices, w.whole({0}, false)}),
+                     w.call("Less", {indices, w.whole({count}, false)})});
+  const std::string safe = w.call("Where", {inside, indices, w.whole({0}, false)});
   const std::string rows = w.call("Gather", {w.use(w.plain(l.x[0])), safe});
   integers columns;
   for (std::size_t axis = l.x[1].rank(); axis < l.results[0].size(); ++axis) {
@@ -123,15 +124,15 @@ namespace glia::onnx {
   writer& w = l.out;
   // OneHot counts negative numbers from the end. Therefore they are first replaced by `count`,
   // which selects no class.
-  const std::string at = w.use(w.plain(l.x[0]));
+  const std::string classes = w.use(w.plain(l.x[0]));
   const auto count = static_cast<std::int64_t>(k.count);
-  const std::string below = w.call("Less", {at, w.whole({0}, false)});
-  const std::string safe = w.call("Where", {below, w.whole({count}, false), at});
+  const std::string is_negative = w.call("Less", {classes, w.whole({0}, false)});
+  const std::string safe = w.call("Where", {is_negative, w.whole({count}, false), classes});
   const std::string both =
       w.call("Concat",
-             {w.call("Unsqueeze", {w.number(k.off), w.whole({0})}),
-              w.call("Unsqueeze", {w.number(k.on), w.whole({0})})},
-             [](::onnx::NodeProto& made) { writer::set(made, "axis", std::int64_t{0}); });
+             {w.call("Unsqueeze", {w.number(k.off_value), w.whole({0})}),
+              w.call("Unsqueeze", {w.number(k.on_value), w.whole({0})})},
+             [](::onnx::NodeProto& node) { writer::set(node, "axis", std::int64_t{0}); });
   return {l.result(w.call("OneHot", {safe, w.whole({count}, false), both}))};
 }
 

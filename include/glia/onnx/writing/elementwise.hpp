@@ -13,8 +13,8 @@ namespace glia::onnx {
 
 /// Writes map(x), element by element.
 [[nodiscard]] inline std::string apply(writer& w, const unary_map& map, const std::string& x) {
-  const auto with = [](std::string_view name, double number) {
-    return [=](::onnx::NodeProto& made) { writer::set(made, name, static_cast<float>(number)); };
+  const auto attribute = [](std::string_view name, double number) {
+    return [=](::onnx::NodeProto& node) { writer::set(node, name, static_cast<float>(number)); };
   };
   switch (map.function) {
     case unary_function::affine: {
@@ -44,9 +44,9 @@ namespace glia::onnx {
     case unary_function::relu6:
       return w.call("Clip", {x, w.number(0), w.number(6)});
     case unary_function::leaky_relu:
-      return w.call("LeakyRelu", {x}, with("alpha", map.a));
+      return w.call("LeakyRelu", {x}, attribute("alpha", map.a));
     case unary_function::elu:
-      return w.call("Elu", {x}, with("alpha", map.a));
+      return w.call("Elu", {x}, attribute("alpha", map.a));
     case unary_function::sigmoid:
       return w.call("Sigmoid", {x});
     case unary_function::tanh:
@@ -66,8 +66,8 @@ namespace glia::onnx {
 }
 
 [[nodiscard]] inline std::string to_real(writer& w, const std::string& x) {
-  return w.call("Cast", {x}, [](::onnx::NodeProto& made) {
-    writer::set(made, "to", std::int64_t{::onnx::TensorProto::FLOAT});
+  return w.call("Cast", {x}, [](::onnx::NodeProto& node) {
+    writer::set(node, "to", std::int64_t{::onnx::TensorProto::FLOAT});
   });
 }
 
@@ -93,12 +93,12 @@ namespace glia::onnx {
 [[nodiscard]] inline values lower(const lowering& l, const kernels::binary& k) {
   constexpr std::array operations{"Add", "Sub", "Mul", "Div", "Max", "Min", "Greater", "Equal"};
   const axis_order order = common_order(l);
-  const std::string made =
+  const std::string result =
       l.out.call(operations[static_cast<std::size_t>(k.function)],
                  {l.out.broadcastable(l.x[0], order), l.out.broadcastable(l.x[1], order)});
   const bool is_true =
       k.function == binary_function::greater || k.function == binary_function::equal;
-  return {l.result(is_true ? to_real(l.out, made) : made, order)};
+  return {l.result(is_true ? to_real(l.out, result) : result, order)};
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::select&) {

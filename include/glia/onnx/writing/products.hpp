@@ -27,9 +27,9 @@ namespace detail {
   }
   return l.out.use(l.out.arranged(x, order));
 }
-[[nodiscard]] inline values product(const lowering& l, transpose which) {
-  return {l.result(l.out.call("MatMul", {factor(l, l.x[0], which == transpose::first),
-                                         factor(l, l.x[1], which == transpose::second)}))};
+[[nodiscard]] inline values product(const lowering& l, transpose transposed) {
+  return {l.result(l.out.call("MatMul", {factor(l, l.x[0], transposed == transpose::first),
+                                         factor(l, l.x[1], transposed == transpose::second)}))};
 }
 
 /// Returns 8-bit weights (1, 1, I, O) as a matrix. Other programs expect the weights directly
@@ -44,23 +44,23 @@ namespace detail {
   return static_cast<std::int64_t>(n);
 }
 
-inline void set_window(::onnx::NodeProto& made, const window2d& w, bool dilated = true) {
+inline void set_window(::onnx::NodeProto& node, const window2d& w, bool dilated = true) {
   const auto n = whole_number;
-  writer::set(made, "kernel_shape", integers{n(w.height), n(w.width)});
-  writer::set(made, "strides", integers{n(w.stride_height), n(w.stride_width)});
-  writer::set(made, "pads", integers{n(w.pad_top), n(w.pad_left), n(w.pad_bottom), n(w.pad_right)});
+  writer::set(node, "kernel_shape", integers{n(w.height), n(w.width)});
+  writer::set(node, "strides", integers{n(w.stride_height), n(w.stride_width)});
+  writer::set(node, "pads", integers{n(w.pad_top), n(w.pad_left), n(w.pad_bottom), n(w.pad_right)});
   if (dilated) {
-    writer::set(made, "dilations", integers{n(w.dilation_height), n(w.dilation_width)});
+    writer::set(node, "dilations", integers{n(w.dilation_height), n(w.dilation_width)});
   }
 }
 
 }  // namespace detail
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::matmul& k) {
-  return detail::product(l, k.which);
+  return detail::product(l, k.transposed_factor);
 }
 [[nodiscard]] inline values lower(const lowering& l, const kernels::batched_matmul& k) {
-  return detail::product(l, k.which);
+  return detail::product(l, k.transposed_factor);
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::dense& k) {
@@ -91,9 +91,9 @@ inline void set_window(::onnx::NodeProto& made, const window2d& w, bool dilated 
   if (l.x[2]) {
     operands.push_back(l.out.use(l.x[2]));
   }
-  const std::string y = l.out.call("Conv", operands, [&](::onnx::NodeProto& made) {
-    detail::set_window(made, k.window);
-    writer::set(made, "group", detail::whole_number(k.groups));
+  const std::string y = l.out.call("Conv", operands, [&](::onnx::NodeProto& node) {
+    detail::set_window(node, k.window);
+    writer::set(node, "group", detail::whole_number(k.groups));
   });
   return {l.result(apply(l.out, k.map, y), channels_first())};
 }
@@ -110,14 +110,14 @@ inline void set_window(::onnx::NodeProto& made, const window2d& w, bool dilated 
                                 (steps - 1) * stride);
   };
   const extents& dy = l.x[0].shape;
-  const std::int64_t below = beyond(k.image[0], dy[1].count, w.height, w.stride_height,
-                                    w.dilation_height, w.pad_top + w.pad_bottom);
+  const std::int64_t bottom = beyond(k.image[0], dy[1].count, w.height, w.stride_height,
+                                     w.dilation_height, w.pad_top + w.pad_bottom);
   const std::int64_t right = beyond(k.image[1], dy[2].count, w.width, w.stride_width,
                                     w.dilation_width, w.pad_left + w.pad_right);
-  const std::string y = l.out.call("ConvTranspose", operands, [&](::onnx::NodeProto& made) {
-    detail::set_window(made, w);
-    writer::set(made, "group", detail::whole_number(k.groups));
-    writer::set(made, "output_padding", integers{below, right});
+  const std::string y = l.out.call("ConvTranspose", operands, [&](::onnx::NodeProto& node) {
+    detail::set_window(node, w);
+    writer::set(node, "group", detail::whole_number(k.groups));
+    writer::set(node, "output_padding", integers{bottom, right});
   });
   return {l.result(y, channels_first())};
 }
@@ -125,7 +125,7 @@ inline void set_window(::onnx::NodeProto& made, const window2d& w, bool dilated 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::max_pool2d& k) {
   const std::string x = l.out.use(l.out.arranged(l.x[0], channels_first()));
   const std::string y = l.out.call(
-      "MaxPool", {x}, [&](::onnx::NodeProto& made) { detail::set_window(made, k.window); });
+      "MaxPool", {x}, [&](::onnx::NodeProto& node) { detail::set_window(node, k.window); });
   return {l.result(y, channels_first()), value{}};
 }
 
@@ -134,8 +134,8 @@ inline void set_window(::onnx::NodeProto& made, const window2d& w, bool dilated 
       k.window.dilation_height == 1 && k.window.dilation_width == 1, "onnx: the layer '", l.place,
       "' pools averages with dilated windows, which ONNX opset 17 does not support");
   const std::string x = l.out.use(l.out.arranged(l.x[0], channels_first()));
-  const std::string y = l.out.call("AveragePool", {x}, [&](::onnx::NodeProto& made) {
-    detail::set_window(made, k.window, false);
+  const std::string y = l.out.call("AveragePool", {x}, [&](::onnx::NodeProto& node) {
+    detail::set_window(node, k.window, false);
   });
   return {l.result(y, channels_first())};
 }

@@ -45,10 +45,10 @@ struct projected {
     return std::nullopt;
   }
   const std::size_t first = uses.maker(steps);
-  const shape given = g.spec(g.nodes()[first].operands[0]).shape;
+  const shape steps_shape = g.spec(g.nodes()[first].operands[0]).shape;
   const shape projected_steps = g.spec(x).shape;
-  const bool same_steps =
-      given.rank() == 3 && given[0] == projected_steps[0] && given[1] == projected_steps[1];
+  const bool same_steps = steps_shape.rank() == 3 && steps_shape[0] == projected_steps[0] &&
+                          steps_shape[1] == projected_steps[1];
   return same_steps ? std::optional(projected{first, second, third, quantizer}) : std::nullopt;
 }
 
@@ -62,23 +62,23 @@ struct projected {
     return true;
   }
   const auto scales = [&](const projected& p) -> const graph_constant* {
-    const value_id by = g.nodes()[*p.quantizer].operands[1];
-    for (const graph_constant& one : g.constants()) {
-      if (one.value == by) {
-        return &one;
+    const value_id operand = g.nodes()[*p.quantizer].operands[1];
+    for (const graph_constant& constant : g.constants()) {
+      if (constant.value == operand) {
+        return &constant;
       }
     }
     return nullptr;
   };
-  const graph_constant* const of_a = scales(a);
-  const graph_constant* const of_b = scales(b);
-  return g.nodes()[*a.quantizer].kernel == g.nodes()[*b.quantizer].kernel && of_a != nullptr &&
-         of_b != nullptr && of_a->elements == of_b->elements;
+  const graph_constant* const scales_a = scales(a);
+  const graph_constant* const scales_b = scales(b);
+  return g.nodes()[*a.quantizer].kernel == g.nodes()[*b.quantizer].kernel && scales_a != nullptr &&
+         scales_b != nullptr && scales_a->elements == scales_b->elements;
 }
 
 /// The projections of all recurrences of a graph, by their nodes.
 struct projections {
-  std::map<std::size_t, projected> of;
+  std::map<std::size_t, projected> by_node;
   /// The nodes that join the results of a forward and a backward recurrence.
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> pairs;
   /// Other pairs of a forward and a backward recurrence over the same steps, by the first node.
@@ -87,7 +87,9 @@ struct projections {
 
   explicit projections(const graph& g) : absorbed(g.nodes().size(), false) {
     const graph_uses uses(g);
-    const auto once = [&](std::size_t at) { return uses.taken_once(g.nodes()[at].results[0]); };
+    const auto is_used_once = [&](std::size_t index) {
+      return uses.taken_once(g.nodes()[index].results[0]);
+    };
     for (std::size_t n = 0; n < g.nodes().size(); ++n) {
       const graph_node& node = g.nodes()[n];
       // Recurrences over masked steps are written step by step.
@@ -95,10 +97,10 @@ struct projections {
         continue;
       }
       if (const auto found = projected_in(g, uses, node.operands[0])) {
-        of[n] = *found;
-        if (once(found->third) && once(found->second)) {
+        by_node[n] = *found;
+        if (is_used_once(found->third) && is_used_once(found->second)) {
           absorbed[found->third] = absorbed[found->second] = true;
-          absorbed[found->first] = once(found->first) && !found->quantizer;
+          absorbed[found->first] = is_used_once(found->first) && !found->quantizer;
         }
       }
     }
@@ -108,10 +110,10 @@ struct projections {
         absorbed[found->first] = absorbed[found->second] = true;
       }
     }
-    for (const auto& one : of) {
-      for (auto other = of.upper_bound(one.first); other != of.end(); ++other) {
-        if (const auto found = directions_in(g, one.first, other->first)) {
-          directions[one.first] = *found;
+    for (const auto& entry : by_node) {
+      for (auto other = by_node.upper_bound(entry.first); other != by_node.end(); ++other) {
+        if (const auto found = directions_in(g, entry.first, other->first)) {
+          directions[entry.first] = *found;
           absorbed[other->first] = true;
           break;
         }
@@ -128,7 +130,8 @@ struct projections {
     const bool fit = !absorbed[first] && !absorbed[second] && !directions.contains(first) &&
                      a->cell == b->cell && a->backwards != b->backwards &&
                      g.spec(g.nodes()[first].results[0]) == g.spec(g.nodes()[second].results[0]) &&
-                     !of.at(first).quantizer && have_same_steps(g, of.at(first), of.at(second));
+                     !by_node.at(first).quantizer &&
+                     have_same_steps(g, by_node.at(first), by_node.at(second));
     if (!fit) {
       return std::nullopt;
     }
@@ -153,8 +156,8 @@ struct projections {
     }
     const std::pair both{uses.maker(node.operands[0]), uses.maker(node.operands[1])};
     const bool alone = uses.taken_once(node.operands[0]) && uses.taken_once(node.operands[1]);
-    return alone && of.contains(both.first) && of.contains(both.second) &&
-                   have_same_steps(g, of.at(both.first), of.at(both.second))
+    return alone && by_node.contains(both.first) && by_node.contains(both.second) &&
+                   have_same_steps(g, by_node.at(both.first), by_node.at(both.second))
                ? std::optional(both)
                : std::nullopt;
   }

@@ -21,37 +21,38 @@ namespace glia::onnx {
   const std::vector<float>& scales = l.x[1].known->numbers;
   const value& x = l.x[0];
   const std::size_t last = x.rank() - 1;
-  if (x.known != nullptr && x.known->weights && k.range.zero == 0 && k.range.least < 0) {
+  if (x.known != nullptr && x.known->weights && k.range.zero == 0 && k.range.minimum < 0) {
     constant weights = *x.known;
     weights.scales = scales;
     weights.scales.resize(weights.shape[last], scales[0]);
     weights.range = k.range;
     return {writer::constant_value(w.keep(std::move(weights)))};
   }
-  const bool with_signs = k.range.least < 0;
+  const bool with_signs = k.range.minimum < 0;
   const std::int32_t lowest = with_signs ? -128 : 0;
-  std::string from = w.use(x);
-  if (k.range.least != lowest || k.range.most != lowest + 255) {
+  std::string input = w.use(x);
+  if (k.range.minimum != lowest || k.range.maximum != lowest + 255) {
     require<value_error>(
         scales.size() == 1, "onnx: the layer '", l.place,
         "' quantizes to a part of a byte with several scales, which ONNX does not support");
     const auto bound = [&](std::int32_t q) {
       return w.number(static_cast<double>(q - k.range.zero) * static_cast<double>(scales[0]));
     };
-    from = w.call("Clip", {from, bound(k.range.least), bound(k.range.most)});
+    input = w.call("Clip", {input, bound(k.range.minimum), bound(k.range.maximum)});
   }
   const std::vector<std::int32_t> zeros(scales.size(), k.range.zero);
-  const shape along = scales.size() == 1 ? shape{} : shape{scales.size()};
-  const names by{w.numbers(text(l.place, ".scale"), along, scales),
-                 w.bytes(text(l.place, ".zero_point"), along, zeros, with_signs)};
-  const auto at = std::find(x.order.begin(), x.order.end(), last) - x.order.begin();
-  const auto with_axis = [&](::onnx::NodeProto& made) {
+  const shape scale_shape = scales.size() == 1 ? shape{} : shape{scales.size()};
+  const names operands{w.numbers(text(l.place, ".scale"), scale_shape, scales),
+                       w.bytes(text(l.place, ".zero_point"), scale_shape, zeros, with_signs)};
+  const auto axis = std::find(x.order.begin(), x.order.end(), last) - x.order.begin();
+  const auto with_axis = [&](::onnx::NodeProto& node) {
     if (scales.size() > 1) {
-      writer::set(made, "axis", static_cast<std::int64_t>(at));
+      writer::set(node, "axis", static_cast<std::int64_t>(axis));
     }
   };
-  const std::string whole = w.call("QuantizeLinear", {from, by[0], by[1]}, with_axis);
-  return {l.result(w.call("DequantizeLinear", {whole, by[0], by[1]}, with_axis), x.order)};
+  const std::string whole = w.call("QuantizeLinear", {input, operands[0], operands[1]}, with_axis);
+  return {
+      l.result(w.call("DequantizeLinear", {whole, operands[0], operands[1]}, with_axis), x.order)};
 }
 
 }  // namespace glia::onnx

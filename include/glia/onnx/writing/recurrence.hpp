@@ -30,16 +30,16 @@ namespace detail {
 
 /// Converts weights (rows, G U) to ONNX's layout, (1, G U, rows). `order` is the order of the G
 /// gates, which have U columns each.
-[[nodiscard]] inline std::vector<float> gates(const std::vector<float>& all, std::size_t units,
+[[nodiscard]] inline std::vector<float> gates(const std::vector<float>& weights, std::size_t units,
                                               const std::vector<std::size_t>& order) {
   const std::size_t columns = order.size() * units;
-  const std::size_t rows = all.size() / columns;
+  const std::size_t rows = weights.size() / columns;
   std::vector<float> result;
-  result.reserve(all.size());
+  result.reserve(weights.size());
   for (const std::size_t part : order) {
     for (std::size_t column = part * units; column < (part + 1) * units; ++column) {
       for (std::size_t row = 0; row < rows; ++row) {
-        result.push_back(all[row * columns + column]);
+        result.push_back(weights[row * columns + column]);
       }
     }
   }
@@ -47,18 +47,19 @@ namespace detail {
 }
 
 /// Returns the weights of one direction, as the operands that follow the steps.
-[[nodiscard]] inline names weights_of(const lowering& l, const recurrent_layer& of, bool bias) {
-  for (const value* one : {&of.weights, &of.bias, &of.recurrent, &of.recurrent_bias}) {
-    require<value_error>(!*one || one->known != nullptr, "onnx: the weights of the layer '",
+[[nodiscard]] inline names weights_of(const lowering& l, const recurrent_layer& layer, bool bias) {
+  for (const value* operand :
+       {&layer.weights, &layer.bias, &layer.recurrent, &layer.recurrent_bias}) {
+    require<value_error>(!*operand || operand->known != nullptr, "onnx: the weights of the layer '",
                          l.place, "' depend on the input, which ONNX does not support");
   }
   // The gates of an LSTM have the order i, f, g, o in glia and i, o, f, g in ONNX.
   const std::vector<std::size_t> order =
-      of.kernel.cell == recurrent_cell::simple ? std::vector<std::size_t>{0}
-      : of.kernel.cell == recurrent_cell::gru  ? std::vector<std::size_t>{0, 1, 2}
-                                               : std::vector<std::size_t>{0, 3, 1, 2};
+      layer.kernel.cell == recurrent_cell::simple ? std::vector<std::size_t>{0}
+      : layer.kernel.cell == recurrent_cell::gru  ? std::vector<std::size_t>{0, 1, 2}
+                                                  : std::vector<std::size_t>{0, 3, 1, 2};
   writer& w = l.out;
-  const std::size_t units = of.recurrent.known->shape[0];
+  const std::size_t units = layer.recurrent.known->shape[0];
   const std::size_t columns = order.size() * units;
   const auto weights = [&](const constant& c) {
     const glia::shape s{1, columns, c.numbers.size() / columns};
@@ -66,19 +67,19 @@ namespace detail {
     return c.scales.empty() ? w.numbers(c.name, s, numbers)
                             : w.dequantized(c, s, numbers, gates(c.scales, units, order), 1);
   };
-  names all{weights(*of.weights.known), weights(*of.recurrent.known)};
+  names result{weights(*layer.weights.known), weights(*layer.recurrent.known)};
   if (bias) {
     std::vector<float> both;
-    for (const value& one : {of.bias, of.recurrent_bias}) {
-      const std::vector<float> numbers =
-          one ? gates(one.known->numbers, units, order) : std::vector<float>(columns, 0.0F);
+    for (const value& layer_bias : {layer.bias, layer.recurrent_bias}) {
+      const std::vector<float> numbers = layer_bias ? gates(layer_bias.known->numbers, units, order)
+                                                    : std::vector<float>(columns, 0.0F);
       both.insert(both.end(), numbers.begin(), numbers.end());
     }
-    const value& named = of.bias ? of.bias : of.recurrent_bias;
-    all.push_back(
+    const value& named = layer.bias ? layer.bias : layer.recurrent_bias;
+    result.push_back(
         w.numbers(named ? named.known->name : text(l.place, ".bias"), {1, both.size()}, both));
   }
-  return all;
+  return result;
 }
 
 /// Writes a node with one or two directions; the axes of its result are (T, directions, N, U).
@@ -87,29 +88,30 @@ namespace detail {
   constexpr std::array<std::string_view, 3> operations{"RNN", "GRU", "LSTM"};
   const recurrent_layer& first = directions.front();
   writer& w = l.out;
-  const bool bias = std::any_of(directions.begin(), directions.end(),
-                                [](const auto& one) { return one.bias || one.recurrent_bias; });
+  const bool bias = std::any_of(directions.begin(), directions.end(), [](const auto& layer) {
+    return layer.bias || layer.recurrent_bias;
+  });
   std::vector<names> weights;
-  for (const recurrent_layer& one : directions) {
-    weights.push_back(weights_of(l, one, bias));
+  for (const recurrent_layer& layer : directions) {
+    weights.push_back(weights_of(l, layer, bias));
   }
   names operands{w.use(w.arranged(first.steps, {1, 0, 2}))};
   for (std::size_t i = 0; i < weights[0].size(); ++i) {
     operands.push_back(weights.size() == 1 ? weights[0][i]
                                            : w.call("Concat", {weights[0][i], weights[1][i]},
-                                                    [](::onnx::NodeProto& made) {
-                                                      writer::set(made, "axis", std::int64_t{0});
+                                                    [](::onnx::NodeProto& node) {
+                                                      writer::set(node, "axis", std::int64_t{0});
                                                     }));
   }
   const std::string_view operation = operations[static_cast<std::size_t>(first.kernel.cell)];
-  return w.call(operation, operands, [&](::onnx::NodeProto& made) {
-    writer::set(made, "hidden_size", static_cast<std::int64_t>(first.recurrent.known->shape[0]));
-    writer::set(made, "direction",
+  return w.call(operation, operands, [&](::onnx::NodeProto& node) {
+    writer::set(node, "hidden_size", static_cast<std::int64_t>(first.recurrent.known->shape[0]));
+    writer::set(node, "direction",
                 directions.size() == 2   ? "bidirectional"
                 : first.kernel.backwards ? "reverse"
                                          : "forward");
     if (first.kernel.cell == recurrent_cell::gru) {
-      writer::set(made, "linear_before_reset", std::int64_t{1});
+      writer::set(node, "linear_before_reset", std::int64_t{1});
     }
   });
 }
@@ -128,8 +130,8 @@ namespace detail {
   }
   // Transposes (T, 2, N, U) to (N, T, 2, U). OpenVINO 2026.4 computes wrong results for two nodes
   // and a Concat.
-  const std::string samples_first = w.call("Transpose", {y}, [](::onnx::NodeProto& made) {
-    writer::set(made, "perm", integers{2, 0, 1, 3});
+  const std::string samples_first = w.call("Transpose", {y}, [](::onnx::NodeProto& node) {
+    writer::set(node, "perm", integers{2, 0, 1, 3});
   });
   return {l.result(w.call("Reshape", {samples_first, w.reshape_tensor(l.results[0])}))};
 }

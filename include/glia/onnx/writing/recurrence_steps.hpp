@@ -30,20 +30,20 @@ class step_writer {
     const extents start{l_->x[0].shape[0], {static_cast<std::size_t>(units_), false}};
     std::string h = out_->call("Expand", {out_->number(0), out_->shape_tensor(start)});
     std::string c = h;
-    names given(steps);
+    names step_states(steps);
     for (std::size_t i = 0; i < steps; ++i) {
       const std::size_t t = kernel_.backwards ? steps - 1 - i : i;
       const auto [new_h, new_c] = next(at_step(projected_, t), h, c);
-      const std::string left_out =
+      const std::string masked =
           out_->call("Equal", {columns(counts_, static_cast<std::int64_t>(t), 1), out_->number(0)});
-      h = out_->call("Where", {left_out, h, new_h});
+      h = out_->call("Where", {masked, h, new_h});
       if (kernel_.cell == recurrent_cell::lstm) {
-        c = out_->call("Where", {left_out, c, new_c});
+        c = out_->call("Where", {masked, c, new_c});
       }
-      given[t] = out_->call("Unsqueeze", {h, out_->whole({1})});
+      step_states[t] = out_->call("Unsqueeze", {h, out_->whole({1})});
     }
-    return out_->call("Concat", given,
-                      [](::onnx::NodeProto& made) { writer::set(made, "axis", std::int64_t{1}); });
+    return out_->call("Concat", step_states,
+                      [](::onnx::NodeProto& node) { writer::set(node, "axis", std::int64_t{1}); });
   }
 
  private:
@@ -81,13 +81,14 @@ class step_writer {
     if (kernel_.cell == recurrent_cell::gru) {
       const std::string z = sigmoid(add(part(step, 0), part(product, 0)));
       const std::string r = sigmoid(add(part(step, 1), part(product, 1)));
-      const std::string made = tanh(add(part(step, 2), multiply(r, part(product, 2))));
-      return {add(made, multiply(z, out_->call("Sub", {h, made}))), ""};
+      const std::string candidate = tanh(add(part(step, 2), multiply(r, part(product, 2))));
+      return {add(candidate, multiply(z, out_->call("Sub", {h, candidate}))), ""};
     }
-    const std::string all = add(step, product);
-    const std::string kept = multiply(sigmoid(part(all, 1)), c);
-    const std::string memory = add(kept, multiply(sigmoid(part(all, 0)), tanh(part(all, 2))));
-    return {multiply(sigmoid(part(all, 3)), tanh(memory)), memory};
+    const std::string gates = add(step, product);
+    const std::string retained = multiply(sigmoid(part(gates, 1)), c);
+    const std::string memory =
+        add(retained, multiply(sigmoid(part(gates, 0)), tanh(part(gates, 2))));
+    return {multiply(sigmoid(part(gates, 3)), tanh(memory)), memory};
   }
 
   const lowering* l_;

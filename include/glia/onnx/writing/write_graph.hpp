@@ -45,12 +45,12 @@ namespace detail {
 }
 
 /// Describes an input or output of the file's graph.
-inline void describe(::onnx::ValueInfoProto& made, const std::string& name, const extents& of) {
-  made.set_name(name);
-  auto& type = *made.mutable_type()->mutable_tensor_type();
+inline void describe(::onnx::ValueInfoProto& info, const std::string& name, const extents& shape) {
+  info.set_name(name);
+  auto& type = *info.mutable_type()->mutable_tensor_type();
   type.set_elem_type(::onnx::TensorProto::FLOAT);
   type.mutable_shape();
-  for (const extent& e : of) {
+  for (const extent& e : shape) {
     auto& axis = *type.mutable_shape()->add_dim();
     if (e == extent{1, true}) {
       axis.set_dim_param("N");
@@ -67,9 +67,9 @@ inline void describe(::onnx::ValueInfoProto& made, const std::string& name, cons
 using constant_elements = decltype(graph_constant::elements);
 [[nodiscard]] inline bool same_bytes(const constant_elements& a, const constant_elements& b) {
   const auto* const reals = std::get_if<std::vector<double>>(&a);
-  const auto* const others = std::get_if<std::vector<double>>(&b);
-  return reals != nullptr && others != nullptr
-             ? std::equal(reals->begin(), reals->end(), others->begin(), others->end(),
+  const auto* const other_reals = std::get_if<std::vector<double>>(&b);
+  return reals != nullptr && other_reals != nullptr
+             ? std::equal(reals->begin(), reals->end(), other_reals->begin(), other_reals->end(),
                           [](double x, double y) { return same_bytes(x, y); })
              : a == b;
 }
@@ -104,50 +104,51 @@ GLIA_INLINE void require_same_numbers(const graph& two, const graph& three) {
   }
 }
 
-GLIA_INLINE void write_graph(const graph& once, const graph& two, const graph& three,
-                             std::span<const constant> known, ::onnx::GraphProto& to) {
+GLIA_INLINE void write_graph(const graph& parameter_graph, const graph& two, const graph& three,
+                             std::span<const constant> known, ::onnx::GraphProto& file_graph) {
   require<value_error>(
       two.nodes().size() == three.nodes().size() && two.value_count() == three.value_count(),
       "onnx: the model computes differently for different batch sizes, which "
       "an ONNX file cannot represent");
-  writer out(to, two.inputs().front().name);
-  values all(two.value_count());
+  writer out(file_graph, two.inputs().front().name);
+  values file_values(two.value_count());
   const auto extents_for = [&](value_id id) {
     return detail::extents_between(two.spec(id).shape, three.spec(id).shape);
   };
   const graph_input& samples = two.inputs().front();
-  all[samples.value] = {samples.name, extents_for(samples.value),
-                        plain_order(two.spec(samples.value).shape.rank())};
-  detail::describe(*to.add_input(), samples.name, all[samples.value].shape);
+  file_values[samples.value] = {samples.name, extents_for(samples.value),
+                                plain_order(two.spec(samples.value).shape.rank())};
+  detail::describe(*file_graph.add_input(), samples.name, file_values[samples.value].shape);
   for (std::size_t i = 1; i < two.inputs().size(); ++i) {
     const value_id id = two.inputs()[i].value;
     require<value_error>(two.spec(id).shape == three.spec(id).shape, "onnx: the constant '",
                          known[i - 1].name,
                          "' depends on the batch size, which an ONNX file cannot represent");
-    all[id] = writer::constant_value(known[i - 1]);
+    file_values[id] = writer::constant_value(known[i - 1]);
   }
-  std::deque<constant> given;
-  for (const graph_constant& one : two.constants()) {
-    const tensor_spec spec = two.spec(one.value);
-    given.push_back({text("constant_", given.size()), spec.shape, {}, false});
+  std::deque<constant> constants;
+  for (const graph_constant& source : two.constants()) {
+    const tensor_spec spec = two.spec(source.value);
+    constants.push_back({text("constant_", constants.size()), spec.shape, {}, false});
     std::visit(
         [&](const auto& elements) {
           if (spec.type == element::real) {
-            given.back().numbers.assign(elements.begin(), elements.end());
+            constants.back().numbers.assign(elements.begin(), elements.end());
           } else {
-            all[one.value] = {out.whole_numbers(given.back().name, spec.shape,
-                                                integers(elements.begin(), elements.end())),
-                              extents_for(one.value), plain_order(spec.shape.rank())};
+            file_values[source.value] = {
+                out.whole_numbers(constants.back().name, spec.shape,
+                                  integers(elements.begin(), elements.end())),
+                extents_for(source.value), plain_order(spec.shape.rank())};
           }
         },
-        one.elements);
+        source.elements);
     if (spec.type == element::real) {
-      all[one.value] = writer::constant_value(given.back());
+      file_values[source.value] = writer::constant_value(constants.back());
     }
   }
 
   const detail::projections products(two);
-  const batch_normalizations norms(once, two);
+  const batch_normalizations norms(parameter_graph, two);
   for (std::size_t n = 0; n < two.nodes().size(); ++n) {
     if (products.absorbed[n] || norms.absorbed[n]) {
       continue;
@@ -155,7 +156,7 @@ GLIA_INLINE void write_graph(const graph& once, const graph& two, const graph& t
     const graph_node& node = two.nodes()[n];
     values operands;
     for (const value_id id : node.operands) {
-      operands.push_back(id == no_value ? value{} : all[id]);
+      operands.push_back(id == no_value ? value{} : file_values[id]);
     }
     std::vector<extents> shapes;
     for (const value_id id : node.results) {
@@ -164,64 +165,64 @@ GLIA_INLINE void write_graph(const graph& once, const graph& two, const graph& t
     const std::string& place = two.place_of(node).name;
     out.set_place(place);
     const lowering l{out, operands, shapes, place};
-    values made;
-    const auto layer_of = [&](std::size_t at) {
-      const detail::projected& p = products.of.at(at);
+    values results;
+    const auto layer_of = [&](std::size_t index) {
+      const detail::projected& p = products.by_node.at(index);
       const std::vector<value_id>& product = two.nodes()[p.second].operands;
-      const std::vector<value_id>& x = two.nodes()[at].operands;
-      const auto maybe = [&](value_id id) { return id == no_value ? value{} : all[id]; };
-      value steps = all[two.nodes()[p.first].operands[0]];
+      const std::vector<value_id>& x = two.nodes()[index].operands;
+      const auto maybe = [&](value_id id) { return id == no_value ? value{} : file_values[id]; };
+      value steps = file_values[two.nodes()[p.first].operands[0]];
       if (p.quantizer) {  // images with one row, as for products
-        const value& images = all[two.nodes()[*p.quantizer].results[0]];
+        const value& images = file_values[two.nodes()[*p.quantizer].results[0]];
         steps.name =
             out.call("Reshape", {out.use(out.plain(images)), out.reshape_tensor(steps.shape)});
         steps.order = plain_order(steps.rank());
       }
-      return recurrent_layer{*two.nodes()[at].kernel.as<kernels::recurrence>(),
+      return recurrent_layer{*two.nodes()[index].kernel.as<kernels::recurrence>(),
                              steps,
-                             all[product[1]],
+                             file_values[product[1]],
                              maybe(product[2]),
-                             all[x[1]],
+                             file_values[x[1]],
                              maybe(x[2])};
     };
     const auto* const k = node.kernel.as<kernels::recurrence>();
-    if (const auto norm = norms.of.find(n); norm != norms.of.end()) {
-      made = lower_batch_normalization(l, norm->second, all);
+    if (const auto norm = norms.by_node.find(n); norm != norms.by_node.end()) {
+      results = lower_batch_normalization(l, norm->second, file_values);
     } else if (k != nullptr && operands[4]) {
-      made = lower_steps(l, *k);
+      results = lower_steps(l, *k);
     } else if (const auto two_ways = products.directions.find(n);
                two_ways != products.directions.end()) {
       const auto [forwards, backwards] = two_ways->second;
       const std::array both{layer_of(forwards), layer_of(backwards)};
       std::array<value, 2> states = lower_directions(l, both);
-      all[two.nodes()[forwards].results[0]] = std::move(states[0]);
-      all[two.nodes()[backwards].results[0]] = std::move(states[1]);
+      file_values[two.nodes()[forwards].results[0]] = std::move(states[0]);
+      file_values[two.nodes()[backwards].results[0]] = std::move(states[1]);
       continue;
     } else if (k != nullptr) {
       require<value_error>(
-          products.of.contains(n), "onnx: the layer '", place,
+          products.by_node.contains(n), "onnx: the layer '", place,
           "' has steps that are not a product with its input, which ONNX does not support");
       const recurrent_layer only = layer_of(n);
-      made = lower_recurrence(l, std::span(&only, 1));
+      results = lower_recurrence(l, std::span(&only, 1));
     } else if (const auto pair = products.pairs.find(n); pair != products.pairs.end()) {
       const std::array both{layer_of(pair->second.first), layer_of(pair->second.second)};
       out.set_place(two.place_of(two.nodes()[pair->second.first]).name);
-      made = lower_recurrence(l, both);
+      results = lower_recurrence(l, both);
     } else {
-      made = lower_any(l, node.kernel);
+      results = lower_any(l, node.kernel);
     }
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       if (node.results[i] != no_value) {
-        all[node.results[i]] = std::move(made[i]);
+        file_values[node.results[i]] = std::move(results[i]);
       }
     }
   }
   out.set_place("");
   for (const graph_output& output : two.outputs()) {
-    const std::string name = out.use(out.plain(all[output.value]));
-    ::onnx::NodeProto& made = out.node("Identity", {name});
-    made.add_output(output.name);
-    detail::describe(*to.add_output(), output.name, extents_for(output.value));
+    const std::string name = out.use(out.plain(file_values[output.value]));
+    ::onnx::NodeProto& node = out.node("Identity", {name});
+    node.add_output(output.name);
+    detail::describe(*file_graph.add_output(), output.name, extents_for(output.value));
   }
 }
 

@@ -28,8 +28,8 @@ namespace detail {
   if (!file || !old.ParseFromIstream(&file)) {
     return "";
   }
-  for (const ::onnx::TensorProto& one : old.graph().initializer()) {
-    for (const auto& entry : one.external_data()) {
+  for (const ::onnx::TensorProto& tensor : old.graph().initializer()) {
+    for (const auto& entry : tensor.external_data()) {
       if (entry.key() == "location") {
         return entry.value();
       }
@@ -38,34 +38,34 @@ namespace detail {
   return "";
 }
 
-inline void set_external(::onnx::TensorProto& of, const std::string& key,
+inline void set_external(::onnx::TensorProto& tensor, const std::string& key,
                          const std::string& value) {
-  auto& entry = *of.add_external_data();
+  auto& entry = *tensor.add_external_data();
   entry.set_key(key);
   entry.set_value(value);
 }
 
 /// Writes weights to a file and stores their positions in the message.
-inline void move_weights(::onnx::ModelProto& model, const std::filesystem::path& to) {
-  constexpr std::size_t least = 1024;    // smaller weights stay in the message
-  constexpr std::size_t aligned = 4096;  // so that they can be memory-mapped
-  glia::detail::write_whole_file(to, [&](std::ostream& out) {
-    std::size_t at = 0;
-    for (::onnx::TensorProto& one : *model.mutable_graph()->mutable_initializer()) {
-      const std::string& bytes = one.raw_data();
-      if (bytes.size() < least) {
+inline void move_weights(::onnx::ModelProto& model, const std::filesystem::path& path) {
+  constexpr std::size_t min_bytes = 1024;  // smaller weights stay in the message
+  constexpr std::size_t aligned = 4096;    // so that they can be memory-mapped
+  glia::detail::write_whole_file(path, [&](std::ostream& out) {
+    std::size_t position = 0;
+    for (::onnx::TensorProto& tensor : *model.mutable_graph()->mutable_initializer()) {
+      const std::string& bytes = tensor.raw_data();
+      if (bytes.size() < min_bytes) {
         continue;
       }
-      const std::size_t begin = (at + aligned - 1) / aligned * aligned;
-      const std::string gap(begin - at, '\0');
+      const std::size_t begin = (position + aligned - 1) / aligned * aligned;
+      const std::string gap(begin - position, '\0');
       out.write(gap.data(), static_cast<std::streamsize>(gap.size()));
       out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-      at = begin + bytes.size();
-      one.set_data_location(::onnx::TensorProto::EXTERNAL);
-      set_external(one, "location", to.filename().string());
-      set_external(one, "offset", std::to_string(begin));
-      set_external(one, "length", std::to_string(bytes.size()));
-      one.clear_raw_data();
+      position = begin + bytes.size();
+      tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+      set_external(tensor, "location", path.filename().string());
+      set_external(tensor, "offset", std::to_string(begin));
+      set_external(tensor, "length", std::to_string(bytes.size()));
+      tensor.clear_raw_data();
     }
   });
 }
@@ -78,9 +78,10 @@ GLIA_INLINE void write_message(::onnx::ModelProto& model, const std::filesystem:
   const std::string name = path.filename().string();
   const std::string first = name + ".data";
   const std::string second = name + ".data2";
-  const std::size_t most = std::min<std::size_t>(largest, std::numeric_limits<std::int32_t>::max());
+  const std::size_t limit =
+      std::min<std::size_t>(largest, std::numeric_limits<std::int32_t>::max());
   std::string used;
-  if (model.ByteSizeLong() > most) {
+  if (model.ByteSizeLong() > limit) {
     used = old == first ? second : first;
     detail::move_weights(model, path.parent_path() / used);
   }

@@ -59,80 +59,81 @@ using integers = std::vector<std::int64_t>;
 class writer {
  public:
   /// `input` is the name of the input that contains the samples.
-  writer(::onnx::GraphProto& to, std::string input) : to_(&to), input_(std::move(input)) {}
+  writer(::onnx::GraphProto& graph, std::string input) : graph_(&graph), input_(std::move(input)) {}
 
   /// Sets the layer to which the next operators belong.
   void set_place(std::string_view place) { place_ = place; }
 
   [[nodiscard]] ::onnx::NodeProto& node(std::string_view operation, const names& inputs) {
-    ::onnx::NodeProto& made = *to_->add_node();
-    made.set_op_type(std::string(operation));
-    made.set_name(unique(place_.empty() ? std::string(operation)
-                                        : text(place_, '/', std::string(operation))));
+    ::onnx::NodeProto& result = *graph_->add_node();
+    result.set_op_type(std::string(operation));
+    result.set_name(unique(place_.empty() ? std::string(operation)
+                                          : text(place_, '/', std::string(operation))));
     for (const std::string& input : inputs) {
-      made.add_input(input);
+      result.add_input(input);
     }
-    return made;
+    return result;
   }
-  /// Writes an operator with one result and the attributes that `with(node)` sets.
-  template <class With>
-  std::string call(std::string_view operation, const names& inputs, const With& with) {
-    ::onnx::NodeProto& made = node(operation, inputs);
-    with(made);
-    made.add_output(made.name());
-    return made.name();
+  /// Writes an operator with one result and the attributes that `set_attributes(node)` sets.
+  template <class Set>
+  std::string call(std::string_view operation, const names& inputs, const Set& set_attributes) {
+    ::onnx::NodeProto& result = node(operation, inputs);
+    set_attributes(result);
+    result.add_output(result.name());
+    return result.name();
   }
   std::string call(std::string_view operation, const names& inputs) {
     return call(operation, inputs, [](::onnx::NodeProto&) {});
   }
 
-  static void set(::onnx::NodeProto& of, std::string_view name, std::int64_t number) {
-    ::onnx::AttributeProto& made = attribute(of, name, ::onnx::AttributeProto::INT);
-    made.set_i(number);
+  static void set(::onnx::NodeProto& node, std::string_view name, std::int64_t number) {
+    ::onnx::AttributeProto& result = attribute(node, name, ::onnx::AttributeProto::INT);
+    result.set_i(number);
   }
-  static void set(::onnx::NodeProto& of, std::string_view name, float number) {
-    ::onnx::AttributeProto& made = attribute(of, name, ::onnx::AttributeProto::FLOAT);
-    made.set_f(number);
+  static void set(::onnx::NodeProto& node, std::string_view name, float number) {
+    ::onnx::AttributeProto& result = attribute(node, name, ::onnx::AttributeProto::FLOAT);
+    result.set_f(number);
   }
-  static void set(::onnx::NodeProto& of, std::string_view name, std::string_view word) {
-    ::onnx::AttributeProto& made = attribute(of, name, ::onnx::AttributeProto::STRING);
-    made.set_s(std::string(word));
+  static void set(::onnx::NodeProto& node, std::string_view name, std::string_view word) {
+    ::onnx::AttributeProto& result = attribute(node, name, ::onnx::AttributeProto::STRING);
+    result.set_s(std::string(word));
   }
-  static void set(::onnx::NodeProto& of, std::string_view name, const integers& numbers) {
-    ::onnx::AttributeProto& made = attribute(of, name, ::onnx::AttributeProto::INTS);
+  static void set(::onnx::NodeProto& node, std::string_view name, const integers& numbers) {
+    ::onnx::AttributeProto& result = attribute(node, name, ::onnx::AttributeProto::INTS);
     for (const std::int64_t number : numbers) {
-      made.add_ints(number);
+      result.add_ints(number);
     }
   }
 
   // --- constants ---------------------------------------------------------------------------------
 
-  [[nodiscard]] static value constant_value(const constant& of) {
-    value result{"", {}, plain_order(of.shape.rank()), &of};
-    for (const std::size_t count : of.shape) {
+  [[nodiscard]] static value constant_value(const constant& source) {
+    value result{"", {}, plain_order(source.shape.rank()), &source};
+    for (const std::size_t count : source.shape) {
       result.shape.push_back({count, false});
     }
     return result;
   }
 
   /// Stores a constant that was computed from other constants, as long as the writer exists.
-  const constant& keep(constant one) { return kept_.emplace_back(std::move(one)); }
+  const constant& keep(constant computed) { return computed_.emplace_back(std::move(computed)); }
 
   /// Writes signed or unsigned bytes under this name, or a similar one if it is taken.
-  std::string bytes(std::string_view name, const glia::shape& s, std::span<const std::int32_t> all,
-                    bool with_signs) {
-    std::vector<std::uint8_t> made(all.begin(), all.end());
+  std::string bytes(std::string_view name, const glia::shape& s,
+                    std::span<const std::int32_t> elements, bool with_signs) {
+    std::vector<std::uint8_t> stored(elements.begin(), elements.end());
     const auto type = with_signs ? ::onnx::TensorProto::INT8 : ::onnx::TensorProto::UINT8;
-    return initializer(name, s, type, std::as_bytes(std::span(made)));
+    return initializer(name, s, type, std::as_bytes(std::span(stored)));
   }
 
   /// Writes numbers under this name, or a similar one if it is taken.
-  std::string numbers(std::string_view name, const glia::shape& s, std::span<const float> all) {
-    return initializer(name, s, ::onnx::TensorProto::FLOAT, std::as_bytes(all));
+  std::string numbers(std::string_view name, const glia::shape& s,
+                      std::span<const float> elements) {
+    return initializer(name, s, ::onnx::TensorProto::FLOAT, std::as_bytes(elements));
   }
   /// Writes a number as a tensor without axes.
-  std::string number(double of) {
-    const auto exact = static_cast<float>(of);
+  std::string number(double x) {
+    const auto exact = static_cast<float>(x);
     std::string& known = numbers_[std::bit_cast<std::uint32_t>(exact)];
     if (known.empty()) {
       known = numbers(text("number_", exact), {}, std::span(&exact, 1));
@@ -140,40 +141,42 @@ class writer {
     return known;
   }
   /// Writes integers as a tensor with one axis, or one integer as a tensor without axes.
-  std::string whole(const integers& all, bool has_axis = true) {
+  std::string whole(const integers& elements, bool has_axis = true) {
     std::string key = has_axis ? "integers" : "integer";
-    for (const std::int64_t one : all) {
-      key += text('_', one);
+    for (const std::int64_t integer : elements) {
+      key += text('_', integer);
     }
     std::string& known = integers_[key];
     if (known.empty()) {
-      known = whole_numbers(key, has_axis ? glia::shape{all.size()} : glia::shape{}, all);
+      known = whole_numbers(key, has_axis ? glia::shape{elements.size()} : glia::shape{}, elements);
     }
     return known;
   }
 
   /// Writes integers of any shape under this name, or a similar one if it is taken.
-  std::string whole_numbers(std::string_view name, const glia::shape& s, const integers& all) {
-    return initializer(name, s, ::onnx::TensorProto::INT64, std::as_bytes(std::span(all)));
+  std::string whole_numbers(std::string_view name, const glia::shape& s, const integers& elements) {
+    return initializer(name, s, ::onnx::TensorProto::INT64, std::as_bytes(std::span(elements)));
   }
 
   /// Writes weights as bytes under their name, and the operator that converts the bytes to numbers.
-  /// `all` has the shape `s`. `scales` has one scale for each index along `axis`.
-  std::string dequantized(const constant& of, const glia::shape& s, std::span<const float> all,
-                          std::span<const float> scales, std::size_t axis) {
+  /// `elements` has the shape `s`. `scales` has one scale for each index along `axis`.
+  std::string dequantized(const constant& weights, const glia::shape& s,
+                          std::span<const float> elements, std::span<const float> scales,
+                          std::size_t axis) {
     const std::vector<std::size_t> lengths(s.begin(), s.end());
-    std::vector<std::int32_t> whole(all.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const float q = std::nearbyint(all[i] / scales[index_along(axis, lengths, i)]);
-      whole[i] = std::clamp(static_cast<std::int32_t>(q), of.range.least, of.range.most);
+    std::vector<std::int32_t> whole(elements.size());
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const float q = std::nearbyint(elements[i] / scales[index_along(axis, lengths, i)]);
+      whole[i] =
+          std::clamp(static_cast<std::int32_t>(q), weights.range.minimum, weights.range.maximum);
     }
     const std::vector<std::int32_t> zeros(scales.size(), 0);
-    const glia::shape along{scales.size()};
+    const glia::shape scale_shape{scales.size()};
     return call(
         "DequantizeLinear",
-        {bytes(of.name, s, whole, true), numbers(of.name + ".scale", along, scales),
-         bytes(of.name + ".zero_point", along, zeros, true)},
-        [&](::onnx::NodeProto& made) { set(made, "axis", static_cast<std::int64_t>(axis)); });
+        {bytes(weights.name, s, whole, true), numbers(weights.name + ".scale", scale_shape, scales),
+         bytes(weights.name + ".zero_point", scale_shape, zeros, true)},
+        [&](::onnx::NodeProto& node) { set(node, "axis", static_cast<std::int64_t>(axis)); });
   }
 
   /// Returns the name of a value. Writes a constant before its first use.
@@ -197,11 +200,11 @@ class writer {
     if (known.empty()) {
       integers turns;
       for (const std::size_t axis : order) {
-        const auto at = std::find(v.order.begin(), v.order.end(), axis);
-        turns.push_back(at - v.order.begin());
+        const auto position = std::find(v.order.begin(), v.order.end(), axis);
+        turns.push_back(position - v.order.begin());
       }
       known =
-          call("Transpose", {v.name}, [&](::onnx::NodeProto& made) { set(made, "perm", turns); });
+          call("Transpose", {v.name}, [&](::onnx::NodeProto& node) { set(node, "perm", turns); });
     }
     result.name = known;
     return result;
@@ -220,72 +223,72 @@ class writer {
   }
 
   /// Returns the extents as a tensor of integers.
-  std::string shape_tensor(const extents& of) {
+  std::string shape_tensor(const extents& shape) {
     const auto varying =
-        std::count_if(of.begin(), of.end(), [](const extent& e) { return e.of_each_sample; });
+        std::count_if(shape.begin(), shape.end(), [](const extent& e) { return e.of_each_sample; });
     if (varying == 0) {
-      return whole(fixed(of));
+      return whole(fixed(shape));
     }
     names parts;
-    for (const extent& e : of) {
+    for (const extent& e : shape) {
       const std::string count = whole({static_cast<std::int64_t>(e.count)});
       parts.push_back(!e.of_each_sample ? count
                       : e.count == 1    ? samples()
                                         : call("Mul", {samples(), count}));
     }
     return call("Concat", parts,
-                [](::onnx::NodeProto& made) { set(made, "axis", std::int64_t{0}); });
+                [](::onnx::NodeProto& node) { set(node, "axis", std::int64_t{0}); });
   }
   /// Returns the extents for a Reshape. An extent that depends on the batch size is -1, if only one
   /// depends on it: the operator computes this extent itself.
-  std::string reshape_tensor(const extents& of) {
+  std::string reshape_tensor(const extents& shape) {
     const auto varies = [](const extent& e) { return e.of_each_sample; };
-    const auto size = [](std::size_t so_far, const extent& e) { return so_far * e.count; };
-    const bool empty = std::accumulate(of.begin(), of.end(), std::size_t{1}, size) == 0;
-    if (empty || std::count_if(of.begin(), of.end(), varies) != 1) {
-      return shape_tensor(of);
+    const auto size = [](std::size_t product, const extent& e) { return product * e.count; };
+    const bool empty = std::accumulate(shape.begin(), shape.end(), std::size_t{1}, size) == 0;
+    if (empty || std::count_if(shape.begin(), shape.end(), varies) != 1) {
+      return shape_tensor(shape);
     }
-    integers all = fixed(of);
-    const auto at = std::find_if(of.begin(), of.end(), varies) - of.begin();
-    all[static_cast<std::size_t>(at)] = -1;
-    return whole(all);
+    integers result = fixed(shape);
+    const auto position = std::find_if(shape.begin(), shape.end(), varies) - shape.begin();
+    result[static_cast<std::size_t>(position)] = -1;
+    return whole(result);
   }
 
  private:
-  static ::onnx::AttributeProto& attribute(::onnx::NodeProto& of, std::string_view name,
+  static ::onnx::AttributeProto& attribute(::onnx::NodeProto& node, std::string_view name,
                                            ::onnx::AttributeProto::AttributeType type) {
-    ::onnx::AttributeProto& made = *of.add_attribute();
-    made.set_name(std::string(name));
-    made.set_type(type);
-    return made;
+    ::onnx::AttributeProto& result = *node.add_attribute();
+    result.set_name(std::string(name));
+    result.set_type(type);
+    return result;
   }
   std::string initializer(std::string_view name, const glia::shape& s,
                           ::onnx::TensorProto::DataType type, std::span<const std::byte> bytes) {
-    ::onnx::TensorProto& made = *to_->add_initializer();
-    fill(made, unique(std::string(name)), s, type, bytes);
-    return made.name();
+    ::onnx::TensorProto& tensor = *graph_->add_initializer();
+    fill(tensor, unique(std::string(name)), s, type, bytes);
+    return tensor.name();
   }
-  static void fill(::onnx::TensorProto& made, const std::string& name, const glia::shape& s,
+  static void fill(::onnx::TensorProto& tensor, const std::string& name, const glia::shape& s,
                    ::onnx::TensorProto::DataType type, std::span<const std::byte> bytes) {
-    made.set_name(name);
-    made.set_data_type(type);
+    tensor.set_name(name);
+    tensor.set_data_type(type);
     for (const std::size_t count : s) {
-      made.add_dims(static_cast<std::int64_t>(count));
+      tensor.add_dims(static_cast<std::int64_t>(count));
     }
-    made.set_raw_data(bytes.data(), bytes.size());
+    tensor.set_raw_data(bytes.data(), bytes.size());
   }
-  [[nodiscard]] static integers fixed(const extents& of) {
-    integers all;
-    for (const extent& e : of) {
-      all.push_back(static_cast<std::int64_t>(e.count));
+  [[nodiscard]] static integers fixed(const extents& shape) {
+    integers result;
+    for (const extent& e : shape) {
+      result.push_back(static_cast<std::int64_t>(e.count));
     }
-    return all;
+    return result;
   }
 
   std::string unique(const std::string& name) {
-    std::size_t& taken = taken_[name];
-    ++taken;
-    return taken == 1 ? name : unique(text(name, '_', taken));
+    std::size_t& count = name_counts_[name];
+    ++count;
+    return count == 1 ? name : unique(text(name, '_', count));
   }
   /// Returns the batch size as a tensor with one axis and one element.
   const std::string& samples() {
@@ -312,37 +315,37 @@ class writer {
     for (const std::size_t axis : order) {
       turned.push_back(wide[axis]);
     }
-    const std::vector<float> numbers_there =
+    const std::vector<float> elements =
         in_order(v.known->numbers, {wide.begin(), wide.end()}, order);
     if (!v.known->scales.empty()) {
       const auto last = std::find(order.begin(), order.end(), rank - 1) - order.begin();
-      known = dequantized(*v.known, turned, numbers_there, v.known->scales,
-                          static_cast<std::size_t>(last));
+      known =
+          dequantized(*v.known, turned, elements, v.known->scales, static_cast<std::size_t>(last));
       return known;
     }
     if (v.known->weights) {
-      known = numbers(v.known->name, turned, numbers_there);
+      known = numbers(v.known->name, turned, elements);
       return known;
     }
-    known = call("Constant", {}, [&](::onnx::NodeProto& made) {
-      ::onnx::TensorProto& held =
-          *attribute(made, "value", ::onnx::AttributeProto::TENSOR).mutable_t();
-      fill(held, v.known->name, turned, ::onnx::TensorProto::FLOAT,
-           std::as_bytes(std::span(numbers_there)));
+    known = call("Constant", {}, [&](::onnx::NodeProto& node) {
+      ::onnx::TensorProto& tensor =
+          *attribute(node, "value", ::onnx::AttributeProto::TENSOR).mutable_t();
+      fill(tensor, v.known->name, turned, ::onnx::TensorProto::FLOAT,
+           std::as_bytes(std::span(elements)));
     });
     return known;
   }
 
-  ::onnx::GraphProto* to_;
+  ::onnx::GraphProto* graph_;
   std::string input_;
   std::string place_;
   std::string samples_;
-  std::map<std::string, std::size_t> taken_;
+  std::map<std::string, std::size_t> name_counts_;
   std::map<std::uint32_t, std::string> numbers_;  // by their bit pattern
   std::map<std::string, std::string> integers_;
   std::map<std::pair<std::string, axis_order>, std::string> arranged_;
   std::map<std::pair<const constant*, axis_order>, std::string> constants_;
-  std::deque<constant> kept_;
+  std::deque<constant> computed_;
 };
 
 /// The context for writing the operators of a kernel: the operands, the shapes of the results, and

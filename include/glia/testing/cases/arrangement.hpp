@@ -20,10 +20,10 @@ template <class Check>
 void check_arrangement(const Check& check) {
   check("full", [](auto& b) { b.out(b.device().run(kernels::full{{2, 3}, 1.5})); });
   check("reshape of samples", [](auto& b) {
-    b.out(b.device().run(kernels::reshape{{4, 2, 3}}, b.in({4, 6}, 1)));
+    b.out(b.device().run(kernels::reshape{{4, 2, 3}}, b.input({4, 6}, 1)));
   });
   check("reshape", [](auto& b) {
-    b.out(b.device().run(kernels::reshape{{2, 3, 4}}, b.in({4, 6}, 1)));
+    b.out(b.device().run(kernels::reshape{{2, 3, 4}}, b.input({4, 6}, 1)));
   });
 
   struct cut {
@@ -38,20 +38,20 @@ void check_arrangement(const Check& check) {
   for (const cut& c : cuts) {
     const std::string name = text(" of ", c.x, " along axis ", c.axis, " from ", c.begin);
     const kernels::slice slice{c.axis, c.begin, c.extent};
-    const std::size_t after = c.x[c.axis] - c.begin - c.extent;
-    check("slice" + name, [&](auto& b) { b.out(b.device().run(slice, b.in(c.x, 40))); });
+    const std::size_t trailing = c.x[c.axis] - c.begin - c.extent;
+    check("slice" + name, [&](auto& b) { b.out(b.device().run(slice, b.input(c.x, 40))); });
     check("pad" + name, [&](auto& b) {
-      b.out(b.device().run(kernels::pad{c.axis, c.begin, after, -0.75}, b.in(c.x, 41)));
+      b.out(b.device().run(kernels::pad{c.axis, c.begin, trailing, -0.75}, b.input(c.x, 41)));
     });
     check("concat" + name, [&](auto& b) {
       const shape thin = slice.result(real_of(c.x)).shape;
-      const auto none = b.none();
-      b.out(b.device().run(kernels::concat{c.axis}, b.in(c.x, 42), b.in(thin, 43), none,
-                           b.in(c.x, 44), none, none, none, none));
+      const auto absent = b.absent();
+      b.out(b.device().run(kernels::concat{c.axis}, b.input(c.x, 42), b.input(thin, 43), absent,
+                           b.input(c.x, 44), absent, absent, absent, absent));
     });
   }
   check("concat and slice of integers", [](auto& b) {
-    const auto none = b.none();
+    const auto absent = b.absent();
     const auto x = b.classes({1, -2, 3});
     const auto y = b.device().run(kernels::concat{}, x, x, x, x, x, x, x, x);
     b.out(b.device().run(kernels::slice{0, 2, 7}, y));
@@ -74,7 +74,7 @@ void check_arrangement(const Check& check) {
     const shape s = extents;
     const kernels::permute_axes kernel{order};
     check(text("permute_axes of ", s, " to ", order),
-          [&](auto& b) { b.out(b.device().run(kernel, b.in(s, 45))); });
+          [&](auto& b) { b.out(b.device().run(kernel, b.input(s, 45))); });
     check(text("permute_axes of integers ", s, " to ", order), [&](auto& b) {
       std::vector<std::int32_t> values(s.size());
       std::iota(values.begin(), values.end(), -3);
@@ -84,7 +84,7 @@ void check_arrangement(const Check& check) {
 
   check("to_index", [](auto& b) {
     b.out(b.device().run(kernels::to_index{},
-                         b.in({2, 4}, {0, 1, 16777216, 2147483648.F, -1, 0.5F, 7, -0.F})));
+                         b.input({2, 4}, {0, 1, 16777216, 2147483648.F, -1, 0.5F, 7, -0.F})));
   });
 
   // Some indices appear twice, some never, and some are out of range.
@@ -104,11 +104,12 @@ void check_arrangement(const Check& check) {
     const shape indices = s;
     const std::string name = text(" of ", table, " by ", indices);
     check("gather" + name, [&](auto& b) {
-      b.out(b.device().run(kernels::gather{}, b.in(table, 46), indices_of(b, indices, table[0])));
+      b.out(
+          b.device().run(kernels::gather{}, b.input(table, 46), indices_of(b, indices, table[0])));
     });
     check("scatter_add" + name, [&](auto& b) {
       const shape y = kernels::gather::result(real_of(table), {indices, element::index}).shape;
-      b.out(b.device().run(kernels::scatter_add{table[0]}, b.in(y, 47),
+      b.out(b.device().run(kernels::scatter_add{table[0]}, b.input(y, 47),
                            indices_of(b, indices, table[0])));
     });
   }

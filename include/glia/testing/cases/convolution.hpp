@@ -24,11 +24,11 @@ namespace glia::testing::detail {
 /// Otherwise returns `y`.
 template <class Bench, class Tensor>
 void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
-                              const unary_map& map, const kernels::convolution_pooling& how,
+                              const unary_map& map, const kernels::convolution_pooling& options,
                               const Tensor& y) {
   const auto& device = b.device();
-  const kernels::packed_conv2d_max_pool2d kernel{how, map};
-  if (how.groups != 1) {
+  const kernels::packed_conv2d_max_pool2d kernel{options, map};
+  if (options.groups != 1) {
     return;
   }
   if (has_fused<kernels::packed_conv2d_max_pool2d>(device)) {
@@ -36,7 +36,7 @@ void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const 
   } else {
     b.out(y);
   }
-  if (!transforms(how, w.shape())) {
+  if (!transforms(options, w.shape())) {
     return;
   }
   if (has_fused<kernels::packed_conv2d_max_pool2d>(device)) {
@@ -50,33 +50,38 @@ void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const 
 /// has them.
 template <class Bench, class Tensor>
 void convolve_and_pool(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
-                       const unary_map& map, const kernels::convolution_pooling& how, Tensor dy) {
+                       const unary_map& map, const kernels::convolution_pooling& options,
+                       Tensor dy) {
   const auto& device = b.device();
   if (has_fused<kernels::conv2d_max_pool2d>(device)) {
-    const auto [y, position] = device.run(kernels::conv2d_max_pool2d{how, map, true}, x, w, bias);
+    const auto [y, position] =
+        device.run(kernels::conv2d_max_pool2d{options, map, true}, x, w, bias);
     b.out(y);
-    b.out(device.run(kernels::conv2d_max_pool2d{how, map, false}, x, w, bias)[0]);
-    convolve_and_pool_packed(b, x, w, bias, map, how, y);
+    b.out(device.run(kernels::conv2d_max_pool2d{options, map, false}, x, w, bias)[0]);
+    convolve_and_pool_packed(b, x, w, bias, map, options, y);
     const auto [dx, dw, dbias] =
-        device.run(kernels::conv2d_max_pool2d_gradient{how, true}, dy, x, w, position);
+        device.run(kernels::conv2d_max_pool2d_gradient{options, true}, dy, x, w, position);
     b.out(dx);
     b.out(dw);
     b.out(dbias);
-    b.out(device.run(kernels::conv2d_max_pool2d_gradient{how, false}, dy, x, w, position)[1]);
+    b.out(device.run(kernels::conv2d_max_pool2d_gradient{options, false}, dy, x, w, position)[1]);
   } else {
-    const auto convolved = device.run(kernels::conv2d{how.window, how.groups, map}, x, w, bias);
+    const auto convolved =
+        device.run(kernels::conv2d{options.window, options.groups, map}, x, w, bias);
     const shape image = sample_of(convolved.shape());
-    const auto [y, position] = device.run(kernels::max_pool2d{how.pool}, convolved);
+    const auto [y, position] = device.run(kernels::max_pool2d{options.pool}, convolved);
     b.out(y);
     b.out(y);
-    convolve_and_pool_packed(b, x, w, bias, map, how, y);
-    const auto spread = device.run(kernels::max_pool2d_gradient{how.pool, image}, dy, position);
-    const auto before = device.run(kernels::unary_gradient{map}, spread, convolved);
-    const auto dw = device.run(kernels::conv2d_kernel_gradient{how.window, how.groups}, x, before);
-    b.out(device.run(kernels::conv2d_input_gradient{how.window, how.groups, sample_of(x.shape())},
-                     before, w));
+    convolve_and_pool_packed(b, x, w, bias, map, options, y);
+    const auto spread = device.run(kernels::max_pool2d_gradient{options.pool, image}, dy, position);
+    const auto gradient = device.run(kernels::unary_gradient{map}, spread, convolved);
+    const auto dw =
+        device.run(kernels::conv2d_kernel_gradient{options.window, options.groups}, x, gradient);
+    b.out(device.run(
+        kernels::conv2d_input_gradient{options.window, options.groups, sample_of(x.shape())},
+        gradient, w));
     b.out(dw);
-    b.out(device.run(kernels::sum_to{{w.shape().back()}}, before));
+    b.out(device.run(kernels::sum_to{{w.shape().back()}}, gradient));
     b.out(dw);
   }
 }
@@ -102,7 +107,7 @@ void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>
       weights[2 * i] = links[i].weights;
       weights[2 * i + 1] = links[i].bias;
     }
-    const auto run = [&](const auto&... each) { return device.run(chain, x, each...); };
+    const auto run = [&](const auto&... operands) { return device.run(chain, x, operands...); };
     b.out(std::apply(run, weights));
     if (has_fused<kernels::pack_panels>(device)) {
       for (std::size_t i = 0; i < links.size(); ++i) {
@@ -153,34 +158,34 @@ void check_convolution(const Check& check) {
     const shape y = kernels::conv2d_rule(c.x, c.w, c.window, c.groups).output();
     check("conv2d" + name, [&](auto& b) {
       b.out(b.device().run(kernels::conv2d{c.window, c.groups, {unary_function::relu}},
-                           b.in(c.x, 15), b.in(c.w, 16), b.in({c.w[3]}, 17)));
+                           b.input(c.x, 15), b.input(c.w, 16), b.input({c.w[3]}, 17)));
     });
     if (c.groups == 1) {
       check("conv2d, a chain of one," + name, [&](auto& b) {
-        const auto x = b.in(c.x, 15);
+        const auto x = b.input(c.x, 15);
         std::vector<chain_link<std::remove_cvref_t<decltype(x)>>> links{
-            {b.in(c.w, 16), b.in({c.w[3]}, 17), {c.window, 1, {unary_function::relu}}}};
+            {b.input(c.w, 16), b.input({c.w[3]}, 17), {c.window, 1, {unary_function::relu}}}};
         convolve_in_chain(b, x, links);
       });
     }
     check("conv2d without bias" + name, [&](auto& b) {
       b.out(b.device().run(kernels::conv2d{c.window, c.groups, kernels::identity_map},
-                           b.in(c.x, 15), b.in(c.w, 16), b.none()));
+                           b.input(c.x, 15), b.input(c.w, 16), b.absent()));
     });
     check("conv2d_input_gradient" + name, [&](auto& b) {
       b.out(b.device().run(kernels::conv2d_input_gradient{c.window, c.groups, sample_of(c.x)},
-                           b.in(y, 18), b.in(c.w, 16)));
+                           b.input(y, 18), b.input(c.w, 16)));
     });
     check("conv2d_kernel_gradient" + name, [&](auto& b) {
-      b.out(b.device().run(kernels::conv2d_kernel_gradient{c.window, c.groups}, b.in(c.x, 15),
-                           b.in(y, 18)));
+      b.out(b.device().run(kernels::conv2d_kernel_gradient{c.window, c.groups}, b.input(c.x, 15),
+                           b.input(y, 18)));
     });
   }
 
   struct pooled_convolution {
     shape x;
     shape w;
-    kernels::convolution_pooling how;
+    kernels::convolution_pooling options;
   };
   const std::vector<pooled_convolution> pooled_convolutions{
       {{1, 5, 7, 1}, {2, 2, 1, 5}, {{2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1, {2, 2, 2, 2}}},
@@ -204,14 +209,15 @@ void check_convolution(const Check& check) {
               glia::detail::random_bits({.seed = 7, .stream = 15}, i) % (16 * c.x[3]) == 0;
           values[i] = 2 * row < c.x[1] && !point ? 0 : scale * values[i];
         }
-        const auto x = b.in(c.x, std::move(values));
-        const auto w = b.in(c.w, 16);
-        const auto shift = bias ? b.in({c.w[3]}, 17) : decltype(b.in({}, 1)){};
+        const auto x = b.input(c.x, std::move(values));
+        const auto w = b.input(c.w, 16);
+        const auto shift = bias ? b.input({c.w[3]}, 17) : decltype(b.input({}, 1)){};
         const shape y =
-            kernels::pool_rule(kernels::conv2d_rule(c.x, c.w, c.how.window, c.how.groups).output(),
-                               c.how.pool)
+            kernels::pool_rule(
+                kernels::conv2d_rule(c.x, c.w, c.options.window, c.options.groups).output(),
+                c.options.pool)
                 .output();
-        convolve_and_pool(b, x, w, shift, {function}, c.how, b.in(y, 18));
+        convolve_and_pool(b, x, w, shift, {function}, c.options, b.input(y, 18));
       };
       check("convolution and max-pooling" + name, [&](auto& b) { run(b, 1, true); });
       check("convolution and max-pooling without bias" + name, [&](auto& b) { run(b, 5, false); });
@@ -268,11 +274,11 @@ void check_convolution(const Check& check) {
     const auto run = [&](auto& b, bool bias) {
       std::vector<float> values = test_values(c.x, 15);
       std::transform(values.begin(), values.end(), values.begin(), [](float v) { return 4 * v; });
-      const auto x = b.in(c.x, std::move(values));
+      const auto x = b.input(c.x, std::move(values));
       std::vector<chain_link<std::remove_cvref_t<decltype(x)>>> links;
       for (const link& l : c.links) {
-        const auto shift = bias ? b.in({l.w[3]}, 17) : decltype(b.in({}, 1)){};
-        links.push_back({b.in(l.w, 16), shift, {l.window, l.groups, {l.function}}});
+        const auto shift = bias ? b.input({l.w[3]}, 17) : decltype(b.input({}, 1)){};
+        links.push_back({b.input(l.w, 16), shift, {l.window, l.groups, {l.function}}});
       }
       convolve_in_chain(b, x, links);
     };

@@ -19,21 +19,22 @@ template <class Check>
 void check_elementwise(const Check& check) {
   for (int f = 0; f <= static_cast<int>(unary_function::gelu); ++f) {
     const auto function = static_cast<unary_function>(f);
-    // Positive if the function requires it; otherwise on both sides of zero and of the kinks.
+    // The inputs are positive if the function requires it. Otherwise they lie on both sides of zero
+    // and of the kinks.
     const bool positive = function == unary_function::sqrt || function == unary_function::log ||
                           function == unary_function::reciprocal;
     const unary_map map{function, function == unary_function::clamp ? -0.5 : 0.75, 1.25};
     for (std::size_t n : {std::size_t{1}, std::size_t{37}, std::size_t{40001}}) {
       const std::string name = text(name_of(function), " of ", n, " elements");
       check(name, [&](auto& b) {
-        b.out(b.device().run(kernels::unary{map}, b.in({n}, 2, 4, positive ? 5.0F : 0.0F)));
+        b.out(b.device().run(kernels::unary{map}, b.input({n}, 2, 4, positive ? 5.0F : 0.0F)));
       });
       check(name + ", gradient", [&](auto& b) {
-        auto saved = b.in({n}, 3, 4, positive ? 5.0F : 0.0F);
+        auto saved = b.input({n}, 3, 4, positive ? 5.0F : 0.0F);
         if (kernels::saved_for_gradient(function) == kernels::saved_operand::output) {
           saved = b.device().run(kernels::unary{map}, saved);
         }
-        b.out(b.device().run(kernels::unary_gradient{map}, b.in({n}, 4), std::move(saved)));
+        b.out(b.device().run(kernels::unary_gradient{map}, b.input({n}, 4), std::move(saved)));
       });
     }
   }
@@ -48,21 +49,21 @@ void check_elementwise(const Check& check) {
     const shape c = right;
     for (int f = 0; f <= static_cast<int>(binary_function::equal); ++f) {
       check(text("binary function ", f, " of ", a, " and ", c), [&](auto& b) {
-        b.out(b.device().run(kernels::binary{static_cast<binary_function>(f)}, b.in(a, 5),
-                             b.in(c, 6, 1, 2)));
+        b.out(b.device().run(kernels::binary{static_cast<binary_function>(f)}, b.input(a, 5),
+                             b.input(c, 6, 1, 2)));
       });
     }
     check(text("broadcast_to from ", c), [&](auto& b) {
-      b.out(b.device().run(kernels::broadcast_to{kernels::broadcast_shape(a, c)}, b.in(c, 7)));
+      b.out(b.device().run(kernels::broadcast_to{kernels::broadcast_shape(a, c)}, b.input(c, 7)));
     });
     check(text("sum_to ", c), [&](auto& b) {
-      b.out(b.device().run(kernels::sum_to{c}, b.in(kernels::broadcast_shape(a, c), 8)));
+      b.out(b.device().run(kernels::sum_to{c}, b.input(kernels::broadcast_shape(a, c), 8)));
     });
   }
 
   for (const shape& s : {shape{}, shape{1}, shape{7, 3}, shape{300, 301}}) {
     check(text("norm of ", s),
-          [&](auto& b) { b.out(b.device().run(kernels::norm{}, b.in(s, 90, 0.01F))); });
+          [&](auto& b) { b.out(b.device().run(kernels::norm{}, b.input(s, 90, 0.01F))); });
   }
 
   const std::vector<std::array<shape, 3>> choices{{{{5, 7}, {5, 7}, {5, 7}}},
@@ -79,17 +80,18 @@ void check_elementwise(const Check& check) {
   for (const auto& shapes : choices) {
     check(text("select by ", shapes[0], " of ", shapes[1], " and ", shapes[2]), [&](auto& b) {
       auto condition = b.sparse(shapes[0], 48);
-      b.out(b.device().run(kernels::select{}, std::move(condition), b.in(shapes[1], 49),
-                           b.in(shapes[2], 50)));
+      b.out(b.device().run(kernels::select{}, std::move(condition), b.input(shapes[1], 49),
+                           b.input(shapes[2], 50)));
     });
   }
   // Includes numbers halfway between two integers, both limits, and one scale for each channel.
   check("fake_quantize", [](auto& b) {
-    b.out(b.device().run(kernels::fake_quantize{{3, 0, 10}},
-                         b.in({2, 5}, {0.25F, 0.75F, -0.25F, 1.25F, 9, -9, 0, 0.1F, -1.6F, 3.4F}),
-                         b.in({1}, std::vector<float>{0.5F})));
-    b.out(b.device().run(kernels::fake_quantize{signed_bytes}, b.in({3, 2, 5}, 71, 40),
-                         b.in({5}, {0.125F, 0.25F, 0.5F, 1, 0.3F})));
+    b.out(
+        b.device().run(kernels::fake_quantize{{3, 0, 10}},
+                       b.input({2, 5}, {0.25F, 0.75F, -0.25F, 1.25F, 9, -9, 0, 0.1F, -1.6F, 3.4F}),
+                       b.input({1}, std::vector<float>{0.5F})));
+    b.out(b.device().run(kernels::fake_quantize{signed_bytes}, b.input({3, 2, 5}, 71, 40),
+                         b.input({5}, {0.125F, 0.25F, 0.5F, 1, 0.3F})));
   });
 }
 

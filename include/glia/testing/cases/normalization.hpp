@@ -21,18 +21,18 @@ void check_normalization_of(const Check& check, normalization kind, const shape&
                                 groups == 1 ? "" : text(" in ", groups, " groups"));
   const shape channels{s.back()};
   check(name, [&](auto& b) {
-    auto result = b.device().run(kernels::normalize{kind, 1e-3, groups}, b.in(s, 24, 2, 0.5F),
-                                 b.in(channels, 25), b.in(channels, 26));
+    auto result = b.device().run(kernels::normalize{kind, 1e-3, groups}, b.input(s, 24, 2, 0.5F),
+                                 b.input(channels, 25), b.input(channels, 26));
     b.out(result[0]);
     b.out(result[1]);
     b.out(result[2]);
   });
   check(name + ", gradient", [&](auto& b) {
-    auto x = b.in(s, 24, 2, 0.5F);
-    auto gamma = b.in(channels, 25);
+    auto x = b.input(s, 24, 2, 0.5F);
+    auto gamma = b.input(channels, 25);
     auto forward =
-        b.device().run(kernels::normalize{kind, 1e-3, groups}, x, gamma, b.in(channels, 26));
-    auto result = b.device().run(kernels::normalize_gradient{kind, 1e-3, groups}, b.in(s, 27), x,
+        b.device().run(kernels::normalize{kind, 1e-3, groups}, x, gamma, b.input(channels, 26));
+    auto result = b.device().run(kernels::normalize_gradient{kind, 1e-3, groups}, b.input(s, 27), x,
                                  gamma, forward[1], forward[2]);
     b.out(result[0]);
     b.out(result[1]);
@@ -69,21 +69,24 @@ void check_normalization(const Check& check) {
   for (const std::uint32_t first : {0U, 3U, 4294967290U}) {
     check(text("dropout from element ", first), [&](auto& b) {
       const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
-      b.out(b.device().run(kernels::dropout{0.3, 5}, b.in({40003}, 28, 1, 3), b.integers(words)));
+      b.out(
+          b.device().run(kernels::dropout{0.3, 5}, b.input({40003}, 28, 1, 3), b.integers(words)));
     });
     // Each of these samples uses whole blocks of random numbers.
     check(text("dropout from sample ", first), [&](auto& b) {
       const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
-      b.out(
-          b.device().run(kernels::dropout{0.3, 5}, b.in({7, 3, 16}, 28, 1, 3), b.integers(words)));
+      b.out(b.device().run(kernels::dropout{0.3, 5}, b.input({7, 3, 16}, 28, 1, 3),
+                           b.integers(words)));
     });
     check(text("gaussian_noise from element ", first), [&](auto& b) {
       const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
-      b.out(b.device().run(kernels::gaussian_noise{0.3, 5}, b.in({40003}, 28), b.integers(words)));
+      b.out(
+          b.device().run(kernels::gaussian_noise{0.3, 5}, b.input({40003}, 28), b.integers(words)));
     });
     check(text("gaussian_noise from sample ", first), [&](auto& b) {
       const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
-      b.out(b.device().run(kernels::gaussian_noise{2, 5}, b.in({7, 3, 16}, 28), b.integers(words)));
+      b.out(b.device().run(kernels::gaussian_noise{2, 5}, b.input({7, 3, 16}, 28),
+                           b.integers(words)));
     });
   }
 }

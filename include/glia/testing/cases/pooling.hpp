@@ -29,7 +29,7 @@ void check_pooling(const Check& check) {
     const std::string name = text(" of ", p.x, ", window ", p.window.height, "x", p.window.width);
     const shape y = kernels::pool_rule(p.x, p.window).output();
     check("max_pool2d" + name, [&](auto& b) {
-      const auto result = b.device().run(kernels::max_pool2d{p.window}, b.in(p.x, 19));
+      const auto result = b.device().run(kernels::max_pool2d{p.window}, b.input(p.x, 19));
       b.out(result[0]);
       b.out(result[1]);
     });
@@ -40,17 +40,17 @@ void check_pooling(const Check& check) {
       for (float& value : values) {
         value = std::round(value * 2) / 2;
       }
-      b.out(b.device().run(kernels::max_pool2d{p.window}, b.in(p.x, std::move(values)))[1]);
+      b.out(b.device().run(kernels::max_pool2d{p.window}, b.input(p.x, std::move(values)))[1]);
     });
     check("max_pool2d_gradient" + name, [&](auto& b) {
-      auto position = b.device().run(kernels::max_pool2d{p.window}, b.in(p.x, 19))[1];
-      b.out(b.device().run(kernels::max_pool2d_gradient{p.window, sample_of(p.x)}, b.in(y, 21),
+      auto position = b.device().run(kernels::max_pool2d{p.window}, b.input(p.x, 19))[1];
+      b.out(b.device().run(kernels::max_pool2d_gradient{p.window, sample_of(p.x)}, b.input(y, 21),
                            std::move(position)));
     });
     check("avg_pool2d" + name,
-          [&](auto& b) { b.out(b.device().run(kernels::avg_pool2d{p.window}, b.in(p.x, 22))); });
+          [&](auto& b) { b.out(b.device().run(kernels::avg_pool2d{p.window}, b.input(p.x, 22))); });
     check("avg_pool2d_gradient" + name, [&](auto& b) {
-      b.out(b.device().run(kernels::avg_pool2d_gradient{p.window, sample_of(p.x)}, b.in(y, 23)));
+      b.out(b.device().run(kernels::avg_pool2d_gradient{p.window, sample_of(p.x)}, b.input(y, 23)));
     });
   }
 }

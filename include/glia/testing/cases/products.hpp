@@ -36,41 +36,41 @@ void check_products(const Check& check) {
     for (const bool zeros : {false, true}) {
       const std::string name =
           text(" of ", s.m, "x", s.k, " by ", s.k, "x", s.n, zeros ? ", many zeros" : "");
-      const auto left = [&](auto& b, const shape& extents) {
-        return zeros ? b.sparse(extents, 9) : b.in(extents, 9);
+      const auto factor = [&](auto& b, const shape& extents) {
+        return zeros ? b.sparse(extents, 9) : b.input(extents, 9);
       };
       check("matmul" + name, [&](auto& b) {
-        b.out(b.device().run(kernels::matmul{transpose::none}, left(b, {s.m, s.k}),
-                             b.in({s.k, s.n}, 10)));
+        b.out(b.device().run(kernels::matmul{transpose::none}, factor(b, {s.m, s.k}),
+                             b.input({s.k, s.n}, 10)));
       });
       check("matmul, first transposed," + name, [&](auto& b) {
-        b.out(b.device().run(kernels::matmul{transpose::first}, left(b, {s.k, s.m}),
-                             b.in({s.k, s.n}, 11)));
+        b.out(b.device().run(kernels::matmul{transpose::first}, factor(b, {s.k, s.m}),
+                             b.input({s.k, s.n}, 11)));
       });
       check("matmul, second transposed," + name, [&](auto& b) {
-        b.out(b.device().run(kernels::matmul{transpose::second}, left(b, {s.m, s.k}),
-                             b.in({s.n, s.k}, 12)));
+        b.out(b.device().run(kernels::matmul{transpose::second}, factor(b, {s.m, s.k}),
+                             b.input({s.n, s.k}, 12)));
       });
       check("dense" + name, [&](auto& b) {
-        b.out(b.device().run(kernels::dense{{unary_function::relu}}, left(b, {s.m, s.k}),
-                             b.in({s.k, s.n}, 13), b.in({s.n}, 14)));
+        b.out(b.device().run(kernels::dense{{unary_function::relu}}, factor(b, {s.m, s.k}),
+                             b.input({s.k, s.n}, 13), b.input({s.n}, 14)));
       });
       check("dense without bias" + name, [&](auto& b) {
-        b.out(b.device().run(kernels::dense{{unary_function::tanh}}, left(b, {s.m, s.k}),
-                             b.in({s.k, s.n}, 13), b.none()));
+        b.out(b.device().run(kernels::dense{{unary_function::tanh}}, factor(b, {s.m, s.k}),
+                             b.input({s.k, s.n}, 13), b.absent()));
       });
       check("packed_dense" + name, [&](auto& b) {
-        multiply_packed(b, {unary_function::relu}, left(b, {s.m, s.k}), b.in({s.k, s.n}, 13),
-                        b.in({s.n}, 14));
-        multiply_packed(b, {unary_function::tanh}, left(b, {s.m, s.k}), b.in({s.k, s.n}, 15),
-                        b.none());
+        multiply_packed(b, {unary_function::relu}, factor(b, {s.m, s.k}), b.input({s.k, s.n}, 13),
+                        b.input({s.n}, 14));
+        multiply_packed(b, {unary_function::tanh}, factor(b, {s.m, s.k}), b.input({s.k, s.n}, 15),
+                        b.absent());
       });
     }
   }
 
   struct product_batch {
     shape leading;
-    kernels::matmul_sizes each;
+    kernels::matmul_sizes sizes;
   };
   // Many small products, and a few with incomplete blocks.
   const std::vector<product_batch> batches{
@@ -83,19 +83,19 @@ void check_products(const Check& check) {
       s.push_back(columns);
       return s;
     };
-    const kernels::matmul_sizes s = p.each;
+    const kernels::matmul_sizes s = p.sizes;
     const std::string name = text(" ", p.leading, " of ", s.m, "x", s.k, " by ", s.k, "x", s.n);
     check("batched_matmul" + name, [&](auto& b) {
-      b.out(b.device().run(kernels::batched_matmul{}, b.in(batch(s.m, s.k), 51),
-                           b.in(batch(s.k, s.n), 52)));
+      b.out(b.device().run(kernels::batched_matmul{}, b.input(batch(s.m, s.k), 51),
+                           b.input(batch(s.k, s.n), 52)));
     });
     check("batched_matmul, first transposed," + name, [&](auto& b) {
-      b.out(b.device().run(kernels::batched_matmul{transpose::first}, b.in(batch(s.k, s.m), 53),
-                           b.in(batch(s.k, s.n), 54)));
+      b.out(b.device().run(kernels::batched_matmul{transpose::first}, b.input(batch(s.k, s.m), 53),
+                           b.input(batch(s.k, s.n), 54)));
     });
     check("batched_matmul, second transposed," + name, [&](auto& b) {
-      b.out(b.device().run(kernels::batched_matmul{transpose::second}, b.in(batch(s.m, s.k), 55),
-                           b.in(batch(s.n, s.k), 56)));
+      b.out(b.device().run(kernels::batched_matmul{transpose::second}, b.input(batch(s.m, s.k), 55),
+                           b.input(batch(s.n, s.k), 56)));
     });
   }
 }

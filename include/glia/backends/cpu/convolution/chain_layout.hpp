@@ -89,7 +89,7 @@ class chain_layout {
     return first * k.stride_height - std::min(first * k.stride_height, k.pad_top);
   }
   [[nodiscard]] std::size_t end_seen(std::size_t link, std::size_t end) const {
-    const std::size_t padded = seen(link, end);
+    const std::size_t padded = input_rows(link, end);
     return std::min(padded - std::min(padded, sizes_[link].window.pad_top), sizes_[link].h);
   }
 
@@ -117,7 +117,7 @@ class chain_layout {
 
  private:
   /// Returns the number of input rows, including padding, that a link needs for `rows` output rows.
-  [[nodiscard]] std::size_t seen(std::size_t link, std::size_t rows) const {
+  [[nodiscard]] std::size_t input_rows(std::size_t link, std::size_t rows) const {
     const window2d& k = sizes_[link].window;
     return (rows - 1) * k.stride_height + (k.height - 1) * k.dilation_height + 1;
   }
@@ -134,7 +134,7 @@ class chain_layout {
     std::size_t rows = band;
     for (std::size_t i = count() - 1; i > 0; --i) {
       const kernels::window_sizes& next = sizes_[i];
-      rows = std::min(seen(i, rows), next.h);
+      rows = std::min(input_rows(i, rows), next.h);
       const bool whole = sees_image(i);
       const std::size_t top = whole ? next.window.pad_top : 0;
       rings_[i - 1] = {whole ? next.h + top + next.window.pad_bottom : rows,

@@ -27,17 +27,17 @@ class convolution_chain {
   /// The operands after x are the weights and bias of each link, followed by the result.
   template <std::same_as<tensor>... Others>
   void compute(const kernels::conv2d_chain& k, const memory_pool& memory, const tensor& x,
-               const Others&... others) const {
-    const std::array<const tensor*, sizeof...(Others)> tensors{&others...};
+               const Others&... weights_and_result) const {
+    const std::array<const tensor*, sizeof...(Others)> tensors{&weights_and_result...};
     std::array<chain_link<T>, kernels::max_chain> links;
     std::array<kernels::window_sizes, kernels::max_chain> sizes{};
-    shape in = x.shape();
+    shape input = x.shape();
     for (std::size_t i = 0; i < k.count; ++i) {
       const tensor& w = *tensors[2 * i];
-      sizes[i] = kernels::conv2d_rule(in, k.is_packed() ? k.packed[i] : w.shape(),
+      sizes[i] = kernels::conv2d_rule(input, k.is_packed() ? k.packed[i] : w.shape(),
                                       k.links[i].window, k.links[i].groups);
       links[i] = {w.data(), tensors[2 * i + 1]->data(), k.links[i].map, k.is_packed()};
-      in = sizes[i].output();
+      input = sizes[i].output();
     }
     run(x.data(), std::span<const chain_link<T>>(links).first(k.count),
         std::span<const kernels::window_sizes>(sizes).first(k.count), tensors.back()->data(),

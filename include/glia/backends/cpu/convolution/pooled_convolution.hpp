@@ -35,30 +35,30 @@ class pooled_convolution {
   void compute(const kernels::conv2d_max_pool2d& k, const memory_pool& memory, const tensor& x,
                const tensor& w, const tensor& bias, const tensor& y, const tensor& position) const {
     const kernels::window_sizes s =
-        kernels::conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
+        kernels::conv2d_rule(x.shape(), w.shape(), k.geometry.window, k.geometry.groups);
     forward(x.data(), {.plain = w.data(), .bias = bias.data()}, k.map, y.data(), position.bytes(),
-            s, kernels::pool_rule(s.output(), k.how.pool), memory);
+            s, kernels::pool_rule(s.output(), k.geometry.pool), memory);
   }
   void compute(const kernels::packed_conv2d_max_pool2d& k, const memory_pool& memory,
                const tensor& x, const tensor& w, const tensor& bias, const tensor& packed,
                const tensor& y) const {
     const kernels::window_sizes s =
-        kernels::conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
+        kernels::conv2d_rule(x.shape(), w.shape(), k.geometry.window, k.geometry.groups);
     const bool transformed = k.is_transformed(packed.shape());
     forward(x.data(),
             {.plain = w.data(),
              .bias = bias.data(),
              .panels = transformed ? nullptr : packed.data(),
              .transformed = transformed ? packed.data() : nullptr},
-            k.map, y.data(), nullptr, s, kernels::pool_rule(s.output(), k.how.pool), memory);
+            k.map, y.data(), nullptr, s, kernels::pool_rule(s.output(), k.geometry.pool), memory);
   }
   void compute(const kernels::conv2d_max_pool2d_gradient& k, const memory_pool& memory,
                const tensor& dy, const tensor& x, const tensor& w, const tensor& position,
                const tensor& dx, const tensor& dw, const tensor& dbias) const {
     const kernels::window_sizes s =
-        kernels::conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
+        kernels::conv2d_rule(x.shape(), w.shape(), k.geometry.window, k.geometry.groups);
     gradient({dy.data(), x.data(), w.data(), position.bytes(), dx.data(), dw.data(), dbias.data()},
-             s, kernels::pool_rule(s.output(), k.how.pool), memory);
+             s, kernels::pool_rule(s.output(), k.geometry.pool), memory);
   }
 
  private:

@@ -98,16 +98,16 @@ class sparse_convolution {
     const std::size_t outputs = c_->sizes().o;
     const patch_grid grid = c_->image().grid(c_->image().band(0, 1));
     clear(lists);
-    nonzero<T> some[max_outputs];
+    nonzero<T> nonzeros[max_outputs];
     for (std::size_t py = 0; py < rows; ++py) {
       for (std::size_t px = 0; px < pool.ow; ++px, dy += outputs, winner += outputs) {
         const std::size_t top = py * pool.window.stride_height;
         const std::size_t left = px * pool.window.stride_width;
         for (std::size_t o = 0; o < outputs; o += max_outputs) {
           const std::size_t count =
-              loops.list_nonzeros(dy + o, std::min(max_outputs, outputs - o), some);
+              loops.list_nonzeros(dy + o, std::min(max_outputs, outputs - o), nonzeros);
           for (std::size_t i = 0; i < count; ++i) {
-            const std::size_t channel = o + some[i].index;
+            const std::size_t channel = o + nonzeros[i].index;
             const std::size_t winner_position = winner[channel];
             if (winner_position >= pool.window.height * pool.window.width) {
               continue;
@@ -116,10 +116,10 @@ class sparse_convolution {
             const std::size_t x = left + winner_position % pool.window.width;
             const std::size_t position = y * grid.columns + x;
             lists.by_position[position * outputs + lists.position_count[position]++] = {
-                some[i].value, static_cast<std::uint32_t>(channel)};
+                nonzeros[i].value, static_cast<std::uint32_t>(channel)};
             append_to_channel(lists, channel,
-                              {some[i].value, static_cast<std::uint32_t>(y * grid.row_step +
-                                                                         x * grid.column_step)});
+                              {nonzeros[i].value, static_cast<std::uint32_t>(
+                                                      y * grid.row_step + x * grid.column_step)});
           }
         }
       }

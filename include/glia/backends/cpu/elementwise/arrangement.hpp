@@ -53,16 +53,16 @@ class arrangement {
     const std::size_t rows = row_count(y, k.axis);
     const std::size_t y_row = row_length(y, k.axis);
     const std::size_t x_row = row_length(x, k.axis);
-    const std::size_t before = k.before * step(x, k.axis);
+    const std::size_t leading = k.before * step(x, k.axis);
     const auto fill = [&](std::size_t source, std::size_t end) {
       team_->for_stretches(
           rows, end - source, [&](auto, std::size_t row, std::size_t first, std::size_t count) {
             std::fill_n(y.data() + row * y_row + source + first, count, static_cast<T>(k.value));
           });
     };
-    fill(0, before);
-    copy_rows(rows, x_row, x.data(), x_row, y.data() + before, y_row);
-    fill(before + x_row, y_row);
+    fill(0, leading);
+    copy_rows(rows, x_row, x.data(), x_row, y.data() + leading, y_row);
+    fill(leading + x_row, y_row);
   }
 
   void compute(const kernels::permute_axes& k, const memory_pool&, const tensor& x,

@@ -66,7 +66,7 @@ class elementwise {
 
   void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
-    const detail::broadcast_plan plan(k.to, x.shape());
+    const detail::broadcast_plan plan(k.target_shape, x.shape());
     for_stretches(plan, [&](auto, const auto& offsets, std::size_t target, std::size_t count) {
       if (plan.inner_step(0) == 0) {
         std::fill_n(y.data() + target, count, x.data()[offsets[0]]);
@@ -78,7 +78,7 @@ class elementwise {
 
   void compute(const kernels::sum_to& k, const memory_pool&, const tensor& terms,
                const tensor& y) const {
-    const detail::reduction_plan plan(terms.shape(), k.to);
+    const detail::reduction_plan plan(terms.shape(), k.target_shape);
     with_isa(team_->level(), [&](auto loops) {
       plan.for_results(
           [&](std::size_t term, std::size_t step, std::size_t target, std::size_t count) {

@@ -25,8 +25,8 @@ class indexing {
                const tensor& indices, const tensor& rows) const {
     const std::size_t count = table.shape()[0];
     const std::size_t columns = sample_of(table.shape()).size();
-    team_->for_rows(indices.size(), columns, [&](auto, std::size_t first, std::size_t some) {
-      for (std::size_t row = first; row < first + some; ++row) {
+    team_->for_rows(indices.size(), columns, [&](auto, std::size_t first, std::size_t length) {
+      for (std::size_t row = first; row < first + length; ++row) {
         const auto index = static_cast<std::size_t>(indices.integers()[row]);
         if (index < count) {
           std::copy_n(table.data() + index * columns, columns, rows.data() + row * columns);
@@ -41,16 +41,16 @@ class indexing {
                const tensor& indices, const tensor& table) const {
     const std::size_t columns = sample_of(table.shape()).size();
     team_->for_blocks(table.size(), workers::elements_per_block,
-                      [&](auto, std::size_t first, std::size_t some) {
-                        std::fill_n(table.data() + first, some, T{0});
+                      [&](auto, std::size_t first, std::size_t count) {
+                        std::fill_n(table.data() + first, count, T{0});
                       });
     const std::size_t most_long = indices.size() / detail::sum_chain;
     if (most_long == 0) {
       team_->for_blocks(
-          columns, block_columns, [&](auto loops, std::size_t column, std::size_t some) {
+          columns, block_columns, [&](auto loops, std::size_t column, std::size_t width) {
             detail::for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t index) {
               loops.add(rows.data() + row * columns + column,
-                        table.data() + index * columns + column, some);
+                        table.data() + index * columns + column, width);
             });
           });
       return;
@@ -63,7 +63,7 @@ class indexing {
     const std::size_t blocks = (columns + block_columns - 1) / block_columns;
     const detail::host_tensor<T> counts(memory, {blocks, 2, k.count}, element::index);
     team_->for_blocks(
-        columns, block_columns, [&](auto loops, std::size_t column, std::size_t some) {
+        columns, block_columns, [&](auto loops, std::size_t column, std::size_t width) {
           std::int32_t* const added = counts.integers() + column / block_columns * 2 * k.count;
           std::int32_t* const total_of = added + k.count;
           std::fill_n(added, 2 * k.count, 0);
@@ -74,27 +74,27 @@ class indexing {
             T* const total = totals.data() +
                              static_cast<std::size_t>(total_of[index] - 1) * 2 * columns + column;
             if (is_new) {
-              std::fill_n(total, some, T{0});
-              std::fill_n(total + columns, some, T{0});
+              std::fill_n(total, width, T{0});
+              std::fill_n(total + columns, width, T{0});
             }
-            loops.add_compensated(chain, total, total + columns, some);
+            loops.add_compensated(chain, total, total + columns, width);
             return total;
           };
           detail::for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t index) {
             T* const chain = table.data() + index * columns + column;
-            loops.add(rows.data() + row * columns + column, chain, some);
+            loops.add(rows.data() + row * columns + column, chain, width);
             if (++added[index] == static_cast<std::int32_t>(detail::sum_chain)) {
               end_chain(index, chain);
               added[index] = 0;
-              std::fill_n(chain, some, T{0});
+              std::fill_n(chain, width, T{0});
             }
           });
           for (std::size_t index = 0; used > 0 && index < k.count; ++index) {
             if (total_of[index] > 0) {
               T* const chain = table.data() + index * columns + column;
               T* const total = end_chain(index, chain);
-              loops.end_compensated(total, total + columns, some);
-              std::copy_n(total, some, chain);
+              loops.end_compensated(total, total + columns, width);
+              std::copy_n(total, width, chain);
             }
           }
         });

@@ -35,11 +35,13 @@ class quantization {
     });
   }
 
-  /// Runs the chain. `others` holds the packed weights of each link, followed by the result.
+  /// Runs the chain. `packed_and_result` holds the packed weights of each link, followed by the
+  /// result.
   template <std::same_as<tensor>... Others>
   void compute(const kernels::quantized_chain& k, const memory_pool& memory, const tensor& x,
-               const tensor& scale, const tensor& pooled_scale, const Others&... others) const {
-    const std::array<const tensor*, sizeof...(Others)> tensors{&others...};
+               const tensor& scale, const tensor& pooled_scale,
+               const Others&... packed_and_result) const {
+    const std::array<const tensor*, sizeof...(Others)> tensors{&packed_and_result...};
     std::array<const std::uint8_t*, kernels::max_chain> packed{};
     for (std::size_t i = 0; i < k.count; ++i) {
       packed[i] = tensors[i]->bytes();
@@ -94,10 +96,10 @@ class quantization {
       const std::size_t rows = run.output_rows();
       // A few images are cut: a product of few rows into slices of its outputs, every other chain
       // into rows.
-      const bool few = images < few_images;
+      const bool has_few_images = images < few_images;
       const std::size_t slices =
-          few && rows < few_rows * threads ? std::min(threads, run.panels()) : 1;
-      const std::size_t parts = few && slices == 1 ? std::min(rows, threads) : 1;
+          has_few_images && rows < few_rows * threads ? std::min(threads, run.panels()) : 1;
+      const std::size_t parts = has_few_images && slices == 1 ? std::min(rows, threads) : 1;
       const auto work = [&](std::size_t task, std::size_t thread) {
         const std::size_t slice = task % slices;
         const std::size_t part = task / slices % parts;

@@ -16,7 +16,7 @@ namespace glia::cpu_loops {
 struct quantized_bounds {
   float low;
   float high;
-  std::uint8_t least;
+  std::uint8_t lowest_byte;
 };
 
 /// Lists the offsets of the groups of four bytes in a patch. A patch consists of runs of `run`
@@ -79,7 +79,7 @@ class quantized_panels {
             numbers + width,
             bounds.low,
             bounds.high,
-            bounds.least};
+            bounds.lowest_byte};
   }
 
   /// Packs weights. The weights of output o are multiples of scales[o]. The result is y = sum *
@@ -138,9 +138,9 @@ class quantized_panels {
     }
     // A narrow panel of a depthwise link uses four vectors of a narrower type. Every other narrow
     // panel uses two vectors.
-    const bool few = narrow(panel);
-    const std::size_t vectors = few && !link_->depthwise() ? 2 : 4;
-    return packed_lane(output, vectors, (few ? Loops::narrow_width : width) / vectors);
+    const bool is_narrow = narrow(panel);
+    const std::size_t vectors = is_narrow && !link_->depthwise() ? 2 : 4;
+    return packed_lane(output, vectors, (is_narrow ? Loops::narrow_width : width) / vectors);
   }
 
   /// Calls body(row of the weights, its position among the bytes of an output) for each row.
@@ -163,8 +163,8 @@ class quantized_panels {
 
   template <class T>
   [[nodiscard]] std::int8_t whole(T w, T scale) const {
-    const double low = link_->weight_range.least;
-    const double high = link_->weight_range.most;
+    const double low = link_->weight_range.minimum;
+    const double high = link_->weight_range.maximum;
     const double q = std::nearbyint(static_cast<double>(w / scale));
     return static_cast<std::int8_t>(q > low ? std::min(q, high) : low);  // NaN becomes low
   }
@@ -175,10 +175,11 @@ class quantized_panels {
     if (k.to_bytes) {
       const auto bounded = [&](double y) {
         const double q = std::nearbyint(y / y_scale) + k.out.zero;
-        return std::clamp(q, static_cast<double>(k.out.least), static_cast<double>(k.out.most));
+        return std::clamp(q, static_cast<double>(k.out.minimum),
+                          static_cast<double>(k.out.maximum));
       };
       bounds.high = static_cast<float>(bounded(map.high));
-      bounds.least = static_cast<std::uint8_t>(bounded(map.low));
+      bounds.lowest_byte = static_cast<std::uint8_t>(bounded(map.low));
     }
     std::memcpy(packed, &bounds, sizeof bounds);
   }

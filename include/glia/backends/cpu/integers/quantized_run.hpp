@@ -177,16 +177,16 @@ class quantized_run {
     const window2d& k = size.window;
     const std::uint8_t* const outside =
         s.scratch + (kind(stage - 1) == stage_kind::input ? layout_.end() : layout_.zeros());
-    std::array<const std::uint8_t*, kernels::max_window_rows> seen;
+    std::array<const std::uint8_t*, kernels::max_window_rows> input_rows;
     for (std::size_t row = first; row < end; ++row) {
       for (std::size_t panel = 0; panel < layout_.behind(stage - 1).panels; ++panel) {
         for (std::size_t tap = 0; tap < k.height; ++tap) {
           const std::size_t input_row = row * k.stride_height + tap * k.dilation_height - k.pad_top;
-          seen[tap] = input_row < size.h
-                          ? s.scratch + layout_.padded_row(stage - 1, panel, input_row)
-                          : outside;
+          input_rows[tap] = input_row < size.h
+                                ? s.scratch + layout_.padded_row(stage - 1, panel, input_row)
+                                : outside;
         }
-        integer_window window{seen.data(),
+        integer_window window{input_rows.data(),
                               k.height,
                               k.width,
                               k.stride_width,
@@ -226,15 +226,15 @@ class quantized_run {
       return loops_.pool_channels(window, bytes);
     }
     constexpr std::size_t at_a_time = 16;
-    std::array<std::uint8_t, at_a_time * width> some;
+    std::array<std::uint8_t, at_a_time * width> results;
     std::array<const std::uint8_t*, kernels::max_window_rows> rows;
     std::copy_n(window.rows, window.height, rows.begin());
     window.rows = rows.data();
-    for (std::size_t left = window.columns; left > 0; left -= window.columns) {
-      window.columns = std::min(at_a_time, left);
-      loops_.pool_channels(window, some.data());
+    for (std::size_t remaining = window.columns; remaining > 0; remaining -= window.columns) {
+      window.columns = std::min(at_a_time, remaining);
+      loops_.pool_channels(window, results.data());
       for (std::size_t column = 0; column < window.columns; ++column, numbers += outputs) {
-        loops_.dequantize(some.data() + column * width, window.channels, kernel_->pooled.zero,
+        loops_.dequantize(results.data() + column * width, window.channels, kernel_->pooled.zero,
                           pooled_scale_, numbers);
       }
       for (std::size_t row = 0; row < window.height; ++row) {
@@ -252,38 +252,38 @@ class quantized_run {
     const std::size_t together = kind(stage) == stage_kind::pooled_product ? 4 : 1;
     const std::size_t at_a_time = pixels_at_a_time / together;
     const std::size_t outputs = (end - first) * size.ow;
-    some_outputs some;
+    output_group group;
     std::size_t row = first;
     std::size_t column = 0;
     row_of_pixels pixels = pixels_of(s, stage, image, first, row, first_panel);
     for (std::size_t output = 0; output < outputs; output += at_a_time) {
-      some.count = std::min(at_a_time, outputs - output);
-      for (std::size_t p = 0; p < some.count; ++p) {
+      group.count = std::min(at_a_time, outputs - output);
+      for (std::size_t p = 0; p < group.count; ++p) {
         const std::uint8_t* const source = pixels.source + column * pixels.source_step;
         if (together == 1) {
-          some.source[p] = source;
+          group.source[p] = source;
         } else {
-          some.source[4 * p] = source;
-          some.source[4 * p + 1] = source + pixels.right;
-          some.source[4 * p + 2] = source + pixels.below;
-          some.source[4 * p + 3] = source + pixels.below + pixels.right;
+          group.source[4 * p] = source;
+          group.source[4 * p + 1] = source + pixels.product_step;
+          group.source[4 * p + 2] = source + pixels.product_row_step;
+          group.source[4 * p + 3] = source + pixels.product_row_step + pixels.product_step;
         }
-        some.numbers[p] = pixels.numbers + column * pixels.numbers_step;
-        some.bytes[p] = pixels.bytes + column * pixels.bytes_step;
+        group.numbers[p] = pixels.numbers + column * pixels.numbers_step;
+        group.bytes[p] = pixels.bytes + column * pixels.bytes_step;
         if (++column == size.ow && output + p + 1 < outputs) {
           column = 0;
           pixels = pixels_of(s, stage, image, first, ++row, first_panel);
         }
       }
       for (std::size_t panel = first_panel; panel < end_panel; ++panel) {
-        make_panel(stage, panel, some);
+        make_panel(stage, panel, group);
       }
     }
   }
 
   /// A group of outputs of a stage: pointers to their inputs and to their results, which are
   /// numbers or bytes.
-  struct some_outputs {
+  struct output_group {
     std::size_t count = 0;
     std::array<const std::uint8_t*, pixels_at_a_time> source;
     std::array<float*, pixels_at_a_time> numbers;
@@ -291,32 +291,34 @@ class quantized_run {
   };
 
   /// Computes one panel of these outputs. Then it advances the result pointers to the next panel.
-  void make_panel(std::size_t stage, std::size_t panel, some_outputs& some) const {
+  void make_panel(std::size_t stage, std::size_t panel, output_group& group) const {
     const integer_products operands = products(stage, panel);
     const bool last = layout_.last(stage);
     if (kind(stage) == stage_kind::product) {
-      last ? loops_.multiply_to_numbers(operands, some.source.data(), some.count,
-                                        some.numbers.data())
-           : loops_.multiply_to_bytes(operands, some.source.data(), some.count, some.bytes.data());
+      last ? loops_.multiply_to_numbers(operands, group.source.data(), group.count,
+                                        group.numbers.data())
+           : loops_.multiply_to_bytes(operands, group.source.data(), group.count,
+                                      group.bytes.data());
     } else if (!last) {
-      loops_.multiply_to_largest_bytes(operands, some.source.data(), some.count, some.bytes.data());
+      loops_.multiply_to_largest_bytes(operands, group.source.data(), group.count,
+                                       group.bytes.data());
     } else {
       std::array<std::uint8_t, pixels_at_a_time / 4 * width> pooled;
       std::array<std::uint8_t*, pixels_at_a_time / 4> target;
-      for (std::size_t p = 0; p < some.count; ++p) {
+      for (std::size_t p = 0; p < group.count; ++p) {
         target[p] = pooled.data() + p * width;
       }
-      loops_.multiply_to_largest_bytes(operands, some.source.data(), some.count, target.data());
-      for (std::size_t p = 0; p < some.count; ++p) {
+      loops_.multiply_to_largest_bytes(operands, group.source.data(), group.count, target.data());
+      for (std::size_t p = 0; p < group.count; ++p) {
         loops_.dequantize(target[p], operands.outputs, kernel_->pooled.zero, pooled_scale_,
-                          some.numbers[p]);
+                          group.numbers[p]);
       }
     }
-    for (std::size_t p = 0; last && p < some.count; ++p) {
-      some.numbers[p] += width;
+    for (std::size_t p = 0; last && p < group.count; ++p) {
+      group.numbers[p] += width;
     }
-    for (std::size_t p = 0; !last && p < some.count; ++p) {
-      some.bytes[p] += layout_.panel_step(stage);
+    for (std::size_t p = 0; !last && p < group.count; ++p) {
+      group.bytes[p] += layout_.panel_step(stage);
     }
   }
 
@@ -325,8 +327,10 @@ class quantized_run {
   struct row_of_pixels {
     const std::uint8_t* source;
     std::size_t source_step;
-    std::size_t right;  // distance from a pooled output to the next
-    std::size_t below;
+    // In a pooling window: the distances to the inputs of the next product and of the next row of
+    // products.
+    std::size_t product_step;
+    std::size_t product_row_step;
     float* numbers;
     std::size_t numbers_step;
     std::uint8_t* bytes;
@@ -345,14 +349,14 @@ class quantized_run {
       const patch_grid grid = image_.grid({});
       pixels.source = image + (row - first) * grid.row_step;
       pixels.source_step = grid.column_step;
-      pixels.right = product.stride_width * size.c;
-      pixels.below = product.stride_height * image_.row_size();
+      pixels.product_step = product.stride_width * size.c;
+      pixels.product_row_step = product.stride_height * image_.row_size();
     } else {
       pixels.source =
           s.scratch + layout_.padded_row(stage - 1, 0, row * k.stride_height - k.pad_top);
       pixels.source_step = k.stride_width * width;
-      pixels.right = product.stride_width * width;
-      pixels.below = product.stride_height * layout_.behind(stage - 1).columns * width;
+      pixels.product_step = product.stride_width * width;
+      pixels.product_row_step = product.stride_height * layout_.behind(stage - 1).columns * width;
     }
     if (layout_.last(stage)) {
       pixels.numbers += row * size.ow * size.o + first_panel * width;
@@ -372,7 +376,7 @@ class quantized_run {
     const kernels::byte_range& range = link(0).input;
     const auto zero = static_cast<std::uint8_t>(range.zero);
     const row_band band = image_.band(first, end - first);
-    const std::size_t left = k.pad_left * size.c;
+    const std::size_t left_padding = k.pad_left * size.c;
     const std::size_t inside = size.w * size.c;
     std::uint8_t* target = s.scratch + layout_.end();
     for (std::size_t row = 0; row < band.input_rows; ++row, target += image_.row_size()) {
@@ -382,9 +386,9 @@ class quantized_run {
         std::fill_n(target, image_.row_size(), zero);
         continue;
       }
-      std::fill_n(target, left, zero);
-      loops_.quantize(s.x + input_row * inside, inside, range, per_scale_, target + left);
-      std::fill_n(target + left + inside, k.pad_right * size.c, zero);
+      std::fill_n(target, left_padding, zero);
+      loops_.quantize(s.x + input_row * inside, inside, range, per_scale_, target + left_padding);
+      std::fill_n(target + left_padding + inside, k.pad_right * size.c, zero);
     }
     return s.scratch + layout_.end();
   }

@@ -70,8 +70,8 @@ struct integer_registers {
     };
     const __m256i packed = _mm256_packus_epi16(_mm256_packs_epi32(whole(0), whole(1)),
                                                _mm256_packs_epi32(whole(2), whole(3)));
-    const __m256i least = _mm256_set1_epi8(static_cast<char>(panel.least));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(target), _mm256_max_epu8(packed, least));
+    const __m256i lowest_byte = _mm256_set1_epi8(static_cast<char>(panel.lowest_byte));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(target), _mm256_max_epu8(packed, lowest_byte));
   }
   static void store_few_bytes(const sums*, const integer_products&, std::uint8_t*) {}
   static void store_numbers(sums s, const integer_products& panel, std::size_t first,
@@ -89,8 +89,8 @@ struct integer_registers {
   }
   static void quantize(const float* x, const kernels::byte_range& range, float per_scale,
                        std::uint8_t* target) {
-    const __m256 low = _mm256_set1_ps(static_cast<float>(range.least - range.zero));
-    const __m256 high = _mm256_set1_ps(static_cast<float>(range.most - range.zero));
+    const __m256 low = _mm256_set1_ps(static_cast<float>(range.minimum - range.zero));
+    const __m256 high = _mm256_set1_ps(static_cast<float>(range.maximum - range.zero));
     const __m256i zero = _mm256_set1_epi32(range.zero);
     const auto whole = [&](std::size_t v) {
       const __m256 y = _mm256_mul_ps(_mm256_loadu_ps(x + 8 * v), _mm256_set1_ps(per_scale));

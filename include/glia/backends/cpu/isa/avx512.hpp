@@ -103,10 +103,10 @@ struct instructions : registers {
     }
     const __m512i low = _mm512_mask_blend_epi32(0xAAAA, c0, _mm512_maskz_slli_epi64(0xFF, c1, 32));
     const __m512i high = _mm512_mask_blend_epi32(0xAAAA, c2, _mm512_maskz_slli_epi64(0xFF, c3, 32));
-    const __m512i front = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
-    const __m512i back = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
-    _mm512_storeu_si512(words, _mm512_permutex2var_epi64(low, front, high));
-    _mm512_storeu_si512(words + 16, _mm512_permutex2var_epi64(low, back, high));
+    const __m512i first_half = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+    const __m512i second_half = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+    _mm512_storeu_si512(words, _mm512_permutex2var_epi64(low, first_half, high));
+    _mm512_storeu_si512(words + 16, _mm512_permutex2var_epi64(low, second_half, high));
   }
 };
 

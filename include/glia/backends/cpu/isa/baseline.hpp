@@ -77,7 +77,7 @@ struct integer_registers {
       const std::size_t lane = packed_lane(channel, 4, 4);
       const float y = std::fma(static_cast<float>(s[lane / 4][lane % 4]), panel.multipliers[lane],
                                panel.shifts[lane]);
-      const float bounded = std::clamp(y, static_cast<float>(panel.least), panel.high);
+      const float bounded = std::clamp(y, static_cast<float>(panel.lowest_byte), panel.high);
       target[channel] = static_cast<std::uint8_t>(std::nearbyint(bounded));
     }
   }

@@ -34,8 +34,8 @@ static void multiply_patches(const patch_products<T>& products, const T* const* 
   for (; patches >= Patches; patches -= Patches, patch += Patches, out += Patches) {
     const T* panel = products.panels;
     std::size_t position = 0;
-    for (std::size_t left = products.outputs; left > 0;) {
-      const std::size_t outputs = left < panel_width<T> ? left : panel_width<T>;
+    for (std::size_t remaining = products.outputs; remaining > 0;) {
+      const std::size_t outputs = remaining < panel_width<T> ? remaining : panel_width<T>;
       if (nearly_full && outputs <= simd_of<T>::count) {
         // The second half of a panel may be only padding.
         multiply_panel<Patches, nearly_full ? 1 : 2>(products, patch, panel, out, position, outputs,
@@ -45,7 +45,7 @@ static void multiply_patches(const patch_products<T>& products, const T* const* 
       }
       panel += panel_rows * panel_width<T>;
       position += products.out_step;
-      left -= outputs;
+      remaining -= outputs;
     }
   }
   if constexpr (Patches > 1) {
@@ -122,9 +122,9 @@ static void multiply_panel(const patch_products<T>& products, const T* const* pa
   }
   panel += width;
   const std::uint32_t* run = products.run;
-  for (std::size_t left = products.depth; left > 0; ++run) {
-    const std::size_t length = left < products.run_length ? left : products.run_length;
-    left -= length;
+  for (std::size_t remaining = products.depth; remaining > 0; ++run) {
+    const std::size_t length = remaining < products.run_length ? remaining : products.run_length;
+    remaining -= length;
 #pragma GCC unroll 2
     for (std::size_t k = *run, end = k + length; k < end; ++k, panel += width) {
       vector weight[Registers];
@@ -160,13 +160,13 @@ static void multiply_panel(const patch_products<T>& products, const T* const* pa
         simd::store(sum[p][r], target + r * per_register);
       }
     } else {
-      T some[Registers * per_register];
+      T buffer[Registers * per_register];
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < Registers; ++r) {
-        simd::store(sum[p][r], some + r * per_register);
+        simd::store(sum[p][r], buffer + r * per_register);
       }
       for (std::size_t j = 0; j < outputs; ++j) {
-        target[j] = std::is_same_v<Ending, add_sums> ? target[j] + some[j] : some[j];
+        target[j] = std::is_same_v<Ending, add_sums> ? target[j] + buffer[j] : buffer[j];
       }
     }
   }
@@ -215,11 +215,11 @@ static void multiply_transposed_patches(const T* x, const patch_grid& grid,
   }
 #pragma GCC unroll 12
   for (std::size_t d = 0; d < Depths; ++d) {
-    T some[width];
-    simd::store(sum[d][0], some);
-    simd::store(sum[d][1], some + simd::count);
+    T buffer[width];
+    simd::store(sum[d][0], buffer);
+    simd::store(sum[d][1], buffer + simd::count);
     for (std::size_t j = 0; j < outputs; ++j) {
-      dw[d * dw_step + j] += some[j];
+      dw[d * dw_step + j] += buffer[j];
     }
   }
 }

@@ -12,14 +12,14 @@ static void in_strips(std::size_t n, const Body& body) {
 }
 
 template <class T, class F>
-static void each(const T* x, T* y, std::size_t n, const F& f) {
+static void transform(const T* x, T* y, std::size_t n, const F& f) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
     y[i] = f(x[i]);
   }
 }
 template <class T, class F>
-static void each(const T* a, const T* b, T* y, std::size_t n, const F& f) {
+static void transform(const T* a, const T* b, T* y, std::size_t n, const F& f) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
     y[i] = f(a[i], b[i]);
@@ -29,14 +29,14 @@ template <class T, class F>
 static void stepped(const T* a, std::size_t step_a, const T* b, std::size_t step_b, T* y,
                     std::size_t n, const F& f) {
   if (step_a != 0 && step_b != 0) {
-    each(a, b, y, n, f);
+    transform(a, b, y, n, f);
   } else if (step_a != 0) {
     const T v = *b;
-    each(a, y, n, [=](T u) { return f(u, v); });
+    transform(a, y, n, [=](T u) { return f(u, v); });
   } else {
     const T u = *a;
     if (step_b != 0) {
-      each(b, y, n, [=](T v) { return f(u, v); });
+      transform(b, y, n, [=](T v) { return f(u, v); });
     } else {
       const T value = f(u, *b);
       for (std::size_t i = 0; i < n; ++i) {

@@ -7,55 +7,55 @@ static void unary(const unary_map& map, const T* x, T* y, std::size_t n) {
   const T b = static_cast<T>(map.b);
   switch (map.function) {
     case unary_function::affine:
-      return each(x, y, n, [=](T v) { return a * v + b; });
+      return transform(x, y, n, [=](T v) { return a * v + b; });
     case unary_function::clamp:
-      return each(x, y, n, [=](T v) {
+      return transform(x, y, n, [=](T v) {
         v = v < a ? a : v;
         return v > b ? b : v;
       });
     case unary_function::abs:
-      return each(x, y, n, [](T v) { return absolute_of(v); });
+      return transform(x, y, n, [](T v) { return absolute_of(v); });
     case unary_function::square:
-      return each(x, y, n, [](T v) { return v * v; });
+      return transform(x, y, n, [](T v) { return v * v; });
     case unary_function::sqrt:
       if (x != y) {
         std::memcpy(y, x, n * sizeof(T));
       }
       return square_roots(y, n);
     case unary_function::exp:
-      return each(x, y, n, [](T v) { return exp_of(v); });
+      return transform(x, y, n, [](T v) { return exp_of(v); });
     case unary_function::log:
-      return each(x, y, n, [](T v) { return log_of(v); });
+      return transform(x, y, n, [](T v) { return log_of(v); });
     case unary_function::reciprocal:
-      return each(x, y, n, [](T v) { return T(1) / v; });
+      return transform(x, y, n, [](T v) { return T(1) / v; });
     case unary_function::softplus:
-      return each(x, y, n, [](T v) { return softplus_of(v); });
+      return transform(x, y, n, [](T v) { return softplus_of(v); });
     case unary_function::floor:
-      return each(x, y, n, [](T v) { return floor_of(v); });
+      return transform(x, y, n, [](T v) { return floor_of(v); });
     case unary_function::relu:
-      return each(x, y, n, [](T v) { return v < 0 ? T(0) : v; });
+      return transform(x, y, n, [](T v) { return v < 0 ? T(0) : v; });
     case unary_function::relu6:
-      return each(x, y, n, [](T v) {
+      return transform(x, y, n, [](T v) {
         v = v < 0 ? T(0) : v;
         return v > 6 ? T(6) : v;
       });
     case unary_function::leaky_relu:
-      return each(x, y, n, [=](T v) { return v > 0 ? v : a * v; });
+      return transform(x, y, n, [=](T v) { return v > 0 ? v : a * v; });
     case unary_function::elu:
-      return each(x, y, n, [=](T v) {
+      return transform(x, y, n, [=](T v) {
         const T e = a * expm1_of(v);
         return v > 0 ? v : e;
       });
     case unary_function::sigmoid:
-      return each(x, y, n, [](T v) { return sigmoid_of(v); });
+      return transform(x, y, n, [](T v) { return sigmoid_of(v); });
     case unary_function::tanh:
-      return each(x, y, n, [](T v) { return tanh_of(v); });
+      return transform(x, y, n, [](T v) { return tanh_of(v); });
     case unary_function::silu:
-      return each(x, y, n, [](T v) { return v * sigmoid_of(v); });
+      return transform(x, y, n, [](T v) { return v * sigmoid_of(v); });
     case unary_function::erf:
-      return each(x, y, n, [](T v) { return erf_of(v); });
+      return transform(x, y, n, [](T v) { return erf_of(v); });
     case unary_function::gelu:
-      return each(x, y, n, [](T v) { return v * normal_cdf_of(v); });
+      return transform(x, y, n, [](T v) { return v * normal_cdf_of(v); });
   }
 }
 
@@ -66,50 +66,50 @@ static void unary_gradient(const unary_map& map, const T* dy, const T* saved, T*
   const T b = static_cast<T>(map.b);
   switch (map.function) {
     case unary_function::affine:
-      return each(dy, dx, n, [=](T g) { return a * g; });
+      return transform(dy, dx, n, [=](T g) { return a * g; });
     case unary_function::clamp:
-      return each(dy, saved, dx, n, [=](T g, T s) { return s < a || s > b ? T(0) : g; });
+      return transform(dy, saved, dx, n, [=](T g, T s) { return s < a || s > b ? T(0) : g; });
     case unary_function::abs:
-      return each(dy, saved, dx, n, [](T g, T s) {
+      return transform(dy, saved, dx, n, [](T g, T s) {
         const T signed_g = s < 0 ? -g : g;
         return s == 0 ? T(0) : signed_g;
       });
     case unary_function::square:
-      return each(dy, saved, dx, n, [](T g, T s) { return 2 * g * s; });
+      return transform(dy, saved, dx, n, [](T g, T s) { return 2 * g * s; });
     case unary_function::sqrt:
-      return each(dy, saved, dx, n, [](T g, T s) { return T(0.5) * g / s; });
+      return transform(dy, saved, dx, n, [](T g, T s) { return T(0.5) * g / s; });
     case unary_function::exp:
-      return each(dy, saved, dx, n, [](T g, T s) { return g * s; });
+      return transform(dy, saved, dx, n, [](T g, T s) { return g * s; });
     case unary_function::log:
-      return each(dy, saved, dx, n, [](T g, T s) { return g / s; });
+      return transform(dy, saved, dx, n, [](T g, T s) { return g / s; });
     case unary_function::reciprocal:
-      return each(dy, saved, dx, n, [](T g, T s) { return -g * s * s; });
+      return transform(dy, saved, dx, n, [](T g, T s) { return -g * s * s; });
     case unary_function::softplus:
-      return each(dy, saved, dx, n, [](T g, T s) { return g * sigmoid_of(s); });
+      return transform(dy, saved, dx, n, [](T g, T s) { return g * sigmoid_of(s); });
     case unary_function::floor:
-      return each(dy, dx, n, [](T) { return T(0); });
+      return transform(dy, dx, n, [](T) { return T(0); });
     case unary_function::relu:
-      return each(dy, saved, dx, n, [](T g, T s) { return s <= 0 ? T(0) : g; });
+      return transform(dy, saved, dx, n, [](T g, T s) { return s <= 0 ? T(0) : g; });
     case unary_function::relu6:
-      return each(dy, saved, dx, n, [](T g, T s) { return s <= 0 || s >= 6 ? T(0) : g; });
+      return transform(dy, saved, dx, n, [](T g, T s) { return s <= 0 || s >= 6 ? T(0) : g; });
     case unary_function::leaky_relu:
-      return each(dy, saved, dx, n, [=](T g, T s) { return s > 0 ? g : a * g; });
+      return transform(dy, saved, dx, n, [=](T g, T s) { return s > 0 ? g : a * g; });
     case unary_function::elu:
-      return each(dy, saved, dx, n, [=](T g, T s) { return g * (s > 0 ? T(1) : s + a); });
+      return transform(dy, saved, dx, n, [=](T g, T s) { return g * (s > 0 ? T(1) : s + a); });
     case unary_function::sigmoid:
-      return each(dy, saved, dx, n, [](T g, T s) { return g * s * (T(1) - s); });
+      return transform(dy, saved, dx, n, [](T g, T s) { return g * s * (T(1) - s); });
     case unary_function::tanh:
-      return each(dy, saved, dx, n, [](T g, T s) { return g * ((T(1) - s) * (T(1) + s)); });
+      return transform(dy, saved, dx, n, [](T g, T s) { return g * ((T(1) - s) * (T(1) + s)); });
     case unary_function::silu:
-      return each(dy, saved, dx, n, [](T g, T s) {
+      return transform(dy, saved, dx, n, [](T g, T s) {
         const T sigmoid = sigmoid_of(s);
         return g * sigmoid * (T(1) + s * (T(1) - sigmoid));
       });
     case unary_function::erf:
-      return each(dy, saved, dx, n,
-                  [](T g, T s) { return g * (T(1.12837916709551257390) * exp_of(-s * s)); });
+      return transform(dy, saved, dx, n,
+                       [](T g, T s) { return g * (T(1.12837916709551257390) * exp_of(-s * s)); });
     case unary_function::gelu:
-      return each(dy, saved, dx, n, [](T g, T s) {
+      return transform(dy, saved, dx, n, [](T g, T s) {
         const T density = T(0.39894228040143267794) * bell_of(s);
         return g * (normal_cdf_of(s) + s * density);
       });
@@ -164,11 +164,11 @@ static void select(const T* c, std::size_t step_c, const T* a, std::size_t step_
 // Computes y += x or y += a x.
 template <class T>
 static void add(const T* x, T* y, std::size_t n) {
-  each(x, y, y, n, [](T u, T v) { return u + v; });
+  transform(x, y, y, n, [](T u, T v) { return u + v; });
 }
 template <class T>
 static void add_scaled(T a, const T* x, T* y, std::size_t n) {
-  each(x, y, y, n, [=](T u, T v) { return a * u + v; });
+  transform(x, y, y, n, [=](T u, T v) { return a * u + v; });
 }
 // Computes y += a x, where a is an array too.
 template <class T>

@@ -180,10 +180,10 @@ struct integer_loops {
   static void single(const integer_products& panel, const std::uint8_t* x, std::size_t pixel,
                      const Store& store) {
     typename Set::sums sums[Vectors];
-    typename Set::sums others[Vectors];
+    typename Set::sums odd_sums[Vectors];
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < Vectors; ++v) {
-      sums[v] = others[v] = Set::no_sums();
+      sums[v] = odd_sums[v] = Set::no_sums();
     }
     const std::int8_t* w = panel.weights;
     const auto add = [&](typename Set::sums* target, std::size_t step) {
@@ -197,14 +197,14 @@ struct integer_loops {
     std::size_t step = 0;
     for (; step + 2 <= panel.steps; step += 2) {
       add(sums, step);
-      add(others, step + 1);
+      add(odd_sums, step + 1);
     }
     if (step < panel.steps) {
       add(sums, step);
     }
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < Vectors; ++v) {
-      sums[v] = Set::add(sums[v], others[v]);
+      sums[v] = Set::add(sums[v], odd_sums[v]);
     }
     store(sums, pixel);
   }

@@ -22,9 +22,9 @@ struct integer_products {
   std::size_t outputs = 0;                 ///< Number of outputs in this panel.
   const float* multipliers = nullptr;      ///< One per output, in the order of the weights.
   const float* shifts = nullptr;
-  float low = 0;           ///< Lower bound of results of type float.
-  float high = 0;          ///< Upper bound of all results.
-  std::uint8_t least = 0;  ///< Lower bound of results that are bytes.
+  float low = 0;                 ///< Lower bound of results of type float.
+  float high = 0;                ///< Upper bound of all results.
+  std::uint8_t lowest_byte = 0;  ///< Lower bound of results that are bytes.
 };
 
 /// One row of outputs of a depthwise convolution for one panel of channels.
@@ -44,8 +44,8 @@ struct integer_window {
 /// Returns a number as a byte. The result is the same for every instruction set.
 [[nodiscard]] inline std::uint8_t quantized(float x, const kernels::byte_range& range,
                                             float per_scale) {
-  const float low = static_cast<float>(range.least) - static_cast<float>(range.zero);
-  const float high = static_cast<float>(range.most) - static_cast<float>(range.zero);
+  const float low = static_cast<float>(range.minimum) - static_cast<float>(range.zero);
+  const float high = static_cast<float>(range.maximum) - static_cast<float>(range.zero);
   const float scaled = x * per_scale;
   const float bounded = scaled > low ? std::min(scaled, high) : low;  // NaN is low
   return static_cast<std::uint8_t>(static_cast<std::int32_t>(std::nearbyint(bounded)) + range.zero);

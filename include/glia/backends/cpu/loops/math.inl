@@ -20,10 +20,10 @@
   // exp(x) = 2^n exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes' expf (S. Moshier). The
   // relative error is about 1e-7, and 1e-6 near the largest number, because n is at most 127. A
   // result beyond the range is infinite, and a denormal result is 0.
-  constexpr float least = -87.33654F;
+  constexpr float lowest = -87.33654F;
   constexpr float highest = 88.72283F;
   const float argument = x;
-  x = x < least ? least : x;
+  x = x < lowest ? lowest : x;
   x = x > highest ? highest : x;
   const float scaled = x * 1.44269504F;
   int n = static_cast<int>(scaled + __builtin_copysignf(0.5F, scaled));
@@ -39,7 +39,7 @@
   p = p * r * r + r + 1.0F;
   const float result = p * __builtin_bit_cast(float, (n + 127) << 23);
   const float bounded = select_of(argument > highest, __builtin_inff(), result);
-  return select_of(argument < least, 0.0F, bounded);
+  return select_of(argument < lowest, 0.0F, bounded);
 }
 [[gnu::always_inline]] static double exp_of(double x) { return __builtin_exp(x); }
 
@@ -180,8 +180,8 @@ template <class T>
 // Returns the normal distribution function, with a small relative error also for negative x.
 [[gnu::always_inline]] static float normal_cdf_of(float x) {
   const float size = __builtin_fabsf(x);
-  const float below = 0.5F * bell_of(x) * scaled_erfc_of(0.70710678F * size);
-  return select_of(x > 0.0F, 1.0F - below, below);
+  const float tail = 0.5F * bell_of(x) * scaled_erfc_of(0.70710678F * size);
+  return select_of(x > 0.0F, 1.0F - tail, tail);
 }
 [[gnu::always_inline]] static double normal_cdf_of(double x) {
   return 0.5 * __builtin_erfc(x * -0.70710678118654752440);

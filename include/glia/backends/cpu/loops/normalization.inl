@@ -25,7 +25,7 @@ static void add_shifted(const T* x, std::size_t step, std::size_t rows, const T*
   }
 }
 template <class T>
-static void add_moments(const T* x, std::size_t step, std::size_t rows, const T* mean, T* off,
+static void add_moments(const T* x, std::size_t step, std::size_t rows, const T* mean, T* offsets,
                         T* squares, std::size_t n) {
   const std::size_t quarter = rows / 4;
   const std::size_t far = quarter * step;
@@ -36,7 +36,7 @@ static void add_moments(const T* x, std::size_t step, std::size_t rows, const T*
       const T b = x[far + i] - mean[i];
       const T c = x[2 * far + i] - mean[i];
       const T d = x[3 * far + i] - mean[i];
-      off[i] += (a + b) + (c + d);
+      offsets[i] += (a + b) + (c + d);
       squares[i] += (a * a + b * b) + (c * c + d * d);
     }
   }
@@ -45,14 +45,14 @@ static void add_moments(const T* x, std::size_t step, std::size_t rows, const T*
     GLIA_INDEPENDENT
     for (std::size_t i = 0; i < n; ++i) {
       const T a = x[i] - mean[i];
-      off[i] += a;
+      offsets[i] += a;
       squares[i] += a * a;
     }
   }
 }
 template <class T>
 static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std::size_t rows,
-                                 const T* mean, T* products, T* sums, T* off, std::size_t n) {
+                                 const T* mean, T* products, T* sums, T* offsets, std::size_t n) {
   const std::size_t quarter = rows / 4;
   const std::size_t far = quarter * step;
   for (std::size_t r = 0; r < quarter; ++r, dy += step, x += step) {
@@ -62,7 +62,7 @@ static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std:
       const T b = x[far + i] - mean[i];
       const T c = x[2 * far + i] - mean[i];
       const T d = x[3 * far + i] - mean[i];
-      off[i] += (a + b) + (c + d);
+      offsets[i] += (a + b) + (c + d);
       products[i] += (dy[i] * a + dy[far + i] * b) + (dy[2 * far + i] * c + dy[3 * far + i] * d);
       sums[i] += (dy[i] + dy[far + i]) + (dy[2 * far + i] + dy[3 * far + i]);
     }
@@ -73,7 +73,7 @@ static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std:
     GLIA_INDEPENDENT
     for (std::size_t i = 0; i < n; ++i) {
       const T a = x[i] - mean[i];
-      off[i] += a;
+      offsets[i] += a;
       products[i] += dy[i] * a;
       sums[i] += dy[i];
     }
@@ -84,16 +84,16 @@ static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std:
 // x - mean and of its square to the mean's error and the sum of squares around the corrected mean.
 template <class T>
 static void end_means(const T* shift, T count, T* mean, std::size_t n) {
-  each(mean, shift, mean, n, [=](T sum, T start) { return start + sum / count; });
+  transform(mean, shift, mean, n, [=](T sum, T start) { return start + sum / count; });
 }
 template <class T>
-static void end_moments(const T* off, const T* squares, T count, T* mean_off, T* spread,
+static void end_moments(const T* offsets, const T* squares, T count, T* mean_offset, T* spread,
                         std::size_t n) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
-    const T apart = off[i] / count;
+    const T apart = offsets[i] / count;
     const T squared = squares[i] - count * (apart * apart);
-    mean_off[i] = apart;
+    mean_offset[i] = apart;
     spread[i] = squared < 0 ? T(0) : squared;
   }
 }
@@ -101,10 +101,11 @@ static void end_moments(const T* off, const T* squares, T count, T* mean_off, T*
 // x - shift from the chunk's mean and the mean's error. spreads computes the sum of squares around
 // the mean of all rows from the sum of squares around the chunk's own mean.
 template <class T>
-static void distances(const T* mean, const T* off, const T* shift, T count, T* y, std::size_t n) {
+static void distances(const T* mean, const T* offsets, const T* shift, T count, T* y,
+                      std::size_t n) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
-    y[i] = count * ((mean[i] - shift[i]) + off[i]);
+    y[i] = count * ((mean[i] - shift[i]) + offsets[i]);
   }
 }
 template <class T>
@@ -133,7 +134,7 @@ static void means_of(const T* sum, const T* shift, T length, T* apart, T* mean, 
 }
 template <class T>
 static void quotients(const T* x, T divisor, T* y, std::size_t n) {
-  each(x, y, n, [=](T v) { return v / divisor; });
+  transform(x, y, n, [=](T v) { return v / divisor; });
 }
 // Returns the mean's rounding error times a factor. Returns 0 if the product is not finite, so that
 // it creates no NaN.
@@ -145,12 +146,12 @@ static T part_of(T rest, T factor) {
 // Writes sqrt(variance + epsilon). Returns whether is_usual_variance holds for all columns.
 template <class T>
 static bool deviations(const T* variance, T epsilon, T* y, std::size_t n) {
-  constexpr T least = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  constexpr T limit = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
   int usual = 1;
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
     const T widened = variance[i] + epsilon;
-    usual &= static_cast<int>(widened > least) & static_cast<int>(widened < 1 / least);
+    usual &= static_cast<int>(widened > limit) & static_cast<int>(widened < 1 / limit);
     y[i] = widened;
   }
   square_roots(y, n);
@@ -175,19 +176,19 @@ static bool normalizing_factors(const T* mean, const T* rest, const T* variance,
   return finite != 0;
 }
 // Computes factors for dx = scale (dy - constant - (x - mean) slope). On entry, dgamma is the sum
-// of dy (x - mean), and `off` is the sum of x - mean. Returns false if a column must be handled
+// of dy (x - mean), and `offsets` is the sum of x - mean. Returns false if a column must be handled
 // separately.
 template <class T>
-static bool gradient_factors(const T* mean, const T* off, const T* variance, T epsilon, T length,
-                             const T* gamma, const T* dbeta, T* dgamma, T* scale, T* constant,
-                             T* slope, std::size_t n) {
+static bool gradient_factors(const T* mean, const T* offsets, const T* variance, T epsilon,
+                             T length, const T* gamma, const T* dbeta, T* dgamma, T* scale,
+                             T* constant, T* slope, std::size_t n) {
   if (!deviations(variance, epsilon, scale, n)) {
     return false;
   }
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
     const T inverse = T(1) / scale[i];
-    const T apart = off[i] / length;
+    const T apart = offsets[i] / length;
     const T rounding = std::numeric_limits<T>::epsilon() * (mean[i] < 0 ? -mean[i] : mean[i]);
     const T rest = (apart < 0 ? -apart : apart) <= rounding ? apart : T(0);
     const T of_gamma = inverse * (dgamma[i] - part_of(rest, dbeta[i]));

@@ -16,8 +16,8 @@ static std::size_t list_windows(const T* x, const pooled_window_grid& grid,
   std::size_t output = 0;
   for (std::size_t row = 0; row < grid.rows; ++row) {
     for (std::size_t column = 0; column < grid.columns; column += group) {
-      const std::size_t left = grid.columns - column;
-      const std::size_t count = left < group ? left : group;
+      const std::size_t remaining = grid.columns - column;
+      const std::size_t count = remaining < group ? remaining : group;
       std::size_t input = row * grid.row_step + column * grid.column_step;
       if (looks) {
         find_nonzeros(x + input, grid, (count - 1) * grid.column_step + grid.seen_columns, nonzero);
@@ -36,10 +36,10 @@ static std::size_t list_windows(const T* x, const pooled_window_grid& grid,
   return first;
 }
 template <class T>
-static void find_nonzeros(const T* x, const pooled_window_grid& seen, std::size_t columns,
+static void find_nonzeros(const T* x, const pooled_window_grid& grid, std::size_t columns,
                           element_integer<T>* nonzero) {
-  for (std::size_t row = 0; row < seen.seen_rows; ++row) {
-    const T* source = x + row * seen.seen_row_step;
+  for (std::size_t row = 0; row < grid.seen_rows; ++row) {
+    const T* source = x + row * grid.seen_row_step;
     GLIA_INDEPENDENT
     for (std::size_t i = 0; i < columns; ++i) {
       nonzero[i] = (row == 0 ? 0 : nonzero[i]) | (source[i] != 0 ? 1 : 0);
@@ -76,15 +76,16 @@ static void store_pooled(const typename simd_of<T>::vector (&output)[4],
   using simd = simd_of<T>;
   using vector = typename simd::vector;
   using mask = decltype(vector{} > vector{});
-  const vector least = clamp.low - vector{};
+  const vector lowest = clamp.low - vector{};
   const vector highest = clamp.high - vector{};
   if (position == nullptr) {
     const vector top = output[0] < output[1] ? output[1] : output[0];
     const vector bottom = output[2] < output[3] ? output[3] : output[2];
     const vector number = top < bottom ? bottom : top;
-    const mask none = is_nan(output[0]) | is_nan(output[1]) | is_nan(output[2]) | is_nan(output[3]);
-    const vector largest = none ? output[0] + output[1] + output[2] + output[3] : number;
-    const vector raised = largest < least ? least : largest;
+    const mask has_nan =
+        is_nan(output[0]) | is_nan(output[1]) | is_nan(output[2]) | is_nan(output[3]);
+    const vector largest = has_nan ? output[0] + output[1] + output[2] + output[3] : number;
+    const vector raised = largest < lowest ? lowest : largest;
     simd::store(raised > highest ? highest : raised, y);
     return;
   }
@@ -98,7 +99,7 @@ static void store_pooled(const typename simd_of<T>::vector (&output)[4],
   }
   const mask cut = (best <= clamp.cut_low - vector{}) | (best >= clamp.cut_high - vector{});
   winner = cut ? static_cast<element_integer<T>>(clamp.cut) - mask{} : winner;
-  best = best < least ? least : best;
+  best = best < lowest ? lowest : best;
   best = best > highest ? highest : best;
   simd::store(best, y);
   store_positions(winner, position);
@@ -145,11 +146,11 @@ template <class T>
       sum[p][1] += value * weight[1];
     }
   }
-  T some[width];
-  std::uint8_t some_positions[width];
+  T buffer[width];
+  std::uint8_t position_buffer[width];
   const bool whole = outputs == width;
-  T* const target = whole ? y : some;
-  std::uint8_t* const to_position = whole ? position : some_positions;
+  T* const target = whole ? y : buffer;
+  std::uint8_t* const to_position = whole ? position : position_buffer;
 #pragma GCC unroll 2
   for (std::size_t v = 0; v < 2; ++v) {
     const vector output[4] = {sum[0][v], sum[1][v], sum[2][v], sum[3][v]};
@@ -158,9 +159,9 @@ template <class T>
   }
   if (!whole) {
     for (std::size_t j = 0; j < outputs; ++j) {
-      y[j] = some[j];
+      y[j] = buffer[j];
       if (position != nullptr) {
-        position[j] = some_positions[j];
+        position[j] = position_buffer[j];
       }
     }
   }

@@ -17,23 +17,23 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
     mask winner = static_cast<element_integer<T>>(window.first) - mask{};
     for (std::size_t row = 0; row < window.rows; ++row) {
       const T* source = x + row * window.row_step + c;
-      auto here = static_cast<element_integer<T>>(window.first + row * window.positions_per_row);
+      auto index = static_cast<element_integer<T>>(window.first + row * window.positions_per_row);
       for (std::size_t column = 0; column < window.columns; ++column) {
         vector value;
         __builtin_memcpy(&value, source, sizeof(value));
         const mask wins = (value > best) | is_nan(value);
         best = wins ? value : best;
-        winner = wins ? here - mask{} : winner;
+        winner = wins ? index - mask{} : winner;
         source += window.column_step;
-        ++here;
+        ++index;
       }
     }
     if constexpr (Clamp) {
-      const vector least = range.low - vector{};
+      const vector lowest = range.low - vector{};
       const vector highest = range.high - vector{};
       const mask cut = (best <= range.cut_low - vector{}) | (best >= range.cut_high - vector{});
       winner = cut ? static_cast<element_integer<T>>(range.cut) - mask{} : winner;
-      best = best < least ? least : best;
+      best = best < lowest ? lowest : best;
       best = best > highest ? highest : best;
     }
     __builtin_memcpy(y + c, &best, sizeof(best));
@@ -73,11 +73,11 @@ static void spread_max(const T* dy, const Position* position, const pool_window&
   for (std::size_t row = 0; row < window.rows; ++row) {
     for (std::size_t column = 0; column < window.columns; ++column) {
       T* target = dx + row * window.row_step + column * window.column_step;
-      const auto here =
+      const auto index =
           static_cast<Position>(window.first + row * window.positions_per_row + column);
       GLIA_INDEPENDENT
       for (std::size_t c = 0; c < channels; ++c) {
-        const T value = position[c] == here ? dy[c] : T(0);
+        const T value = position[c] == index ? dy[c] : T(0);
         target[c] = Add ? target[c] + value : value;
       }
     }
@@ -90,8 +90,8 @@ static void scaled_sum_of_window(const T* x, const pool_window& window, std::siz
                                  T scale, T* y) {
   if (window.rows * window.columns > detail::sum_chain) {
     for (std::size_t c = 0; c < channels; c += column_sums<T>::most_columns) {
-      const std::size_t left = channels - c;
-      column_sums<T> sums(y + c, left < sums.most_columns ? left : sums.most_columns);
+      const std::size_t remaining = channels - c;
+      column_sums<T> sums(y + c, remaining < sums.most_columns ? remaining : sums.most_columns);
       for (std::size_t row = 0; row < window.rows; ++row) {
         sums.add(x + row * window.row_step + c, window.column_step, window.columns);
       }

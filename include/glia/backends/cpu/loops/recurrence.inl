@@ -4,13 +4,13 @@
 
 template <class T>
 static void simple_step(const T* x, const T* a, T* h, std::size_t units) {
-  each(x, a, h, units, [](T u, T v) { return tanh_of(u + v); });
+  transform(x, a, h, units, [](T u, T v) { return tanh_of(u + v); });
 }
 
 // `keep` holds z, r, the candidate c, and the products that r multiplies.
 template <class T>
 static void gru_step(const T* x, const T* a, T* keep, T* h, std::size_t units) {
-  each(x, a, keep, 2 * units, [](T u, T v) { return sigmoid_of(u + v); });
+  transform(x, a, keep, 2 * units, [](T u, T v) { return sigmoid_of(u + v); });
   const T* const z = keep;
   const T* const r = keep + units;
   T* const c = keep + 2 * units;
@@ -28,13 +28,13 @@ static void gru_step(const T* x, const T* a, T* keep, T* h, std::size_t units) {
 // `keep` holds i, f, g and o, followed by memory for c.
 template <class T>
 static void lstm_step(const T* x, const T* a, T* keep, T* c, T* h, std::size_t units) {
-  each(x, a, keep, 2 * units, [](T u, T v) { return sigmoid_of(u + v); });
+  transform(x, a, keep, 2 * units, [](T u, T v) { return sigmoid_of(u + v); });
   const T* const i = keep;
   const T* const f = keep + units;
   T* const g = keep + 2 * units;
   T* const o = keep + 3 * units;
-  each(x + 2 * units, a + 2 * units, g, units, [](T u, T v) { return tanh_of(u + v); });
-  each(x + 3 * units, a + 3 * units, o, units, [](T u, T v) { return sigmoid_of(u + v); });
+  transform(x + 2 * units, a + 2 * units, g, units, [](T u, T v) { return tanh_of(u + v); });
+  transform(x + 3 * units, a + 3 * units, o, units, [](T u, T v) { return sigmoid_of(u + v); });
   GLIA_INDEPENDENT
   for (std::size_t j = 0; j < units; ++j) {
     c[j] = f[j] * c[j] + i[j] * g[j];
@@ -56,7 +56,7 @@ static void simple_step_gradient(const T* h, T* dh, T* dx, std::size_t units) {
 }
 
 template <class T>
-static void gru_step_gradient(const T* keep, const T* before, T* dh, T* dx, T* da,
+static void gru_step_gradient(const T* keep, const T* previous, T* dh, T* dx, T* da,
                               std::size_t units) {
   const T* const z = keep;
   const T* const r = keep + units;
@@ -65,7 +65,7 @@ static void gru_step_gradient(const T* keep, const T* before, T* dh, T* dx, T* d
   GLIA_INDEPENDENT
   for (std::size_t j = 0; j < units; ++j) {
     const T dc = dh[j] * (1 - z[j]) * (1 - c[j] * c[j]);
-    const T dz = dh[j] * (before[j] - c[j]) * z[j] * (1 - z[j]);
+    const T dz = dh[j] * (previous[j] - c[j]) * z[j] * (1 - z[j]);
     const T dr = dc * of_state[j] * r[j] * (1 - r[j]);
     dx[j] = dz;
     dx[units + j] = dr;

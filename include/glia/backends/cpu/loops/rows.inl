@@ -27,7 +27,7 @@ static void bias_unary(const unary_map& map, const T* bias, T* y, std::size_t n)
   } else if (map == kernels::identity_map) {
     add(bias, y, n);
   } else if (map.function == unary_function::relu) {
-    each(bias, y, y, n, [](T u, T v) { return u + v < 0 ? T(0) : u + v; });
+    transform(bias, y, y, n, [](T u, T v) { return u + v < 0 ? T(0) : u + v; });
   } else {
     add(bias, y, n);
     unary(map, y, y, n);
@@ -95,10 +95,10 @@ static bool no_weight(const T* x, std::size_t n) {
 template <class T>
 static void softmax(const T* x, T* y, std::size_t n) {
   const T highest = largest_of(x, n);
-  each(x, y, n, [=](T v) { return exp_of(v - highest); });
+  transform(x, y, n, [=](T v) { return exp_of(v - highest); });
   const T total = sum(y, n);
   const T scale = T(1) / total;
-  each(y, y, n, [=](T v) { return v * scale; });
+  transform(y, y, n, [=](T v) { return v * scale; });
 }
 
 // Computes p = softmax(x) and returns -sum t ln p. p may be x. No term of the sum is negative, so
@@ -127,16 +127,15 @@ static T softmax_cross_entropy(const T* x, const T* t, T* p, std::size_t n) {
         return load(t) == decltype(load(t)){} ? load(t) : (load(x) - highest) * load(t);
       });
   const T weight = sums[0];
-  const T below = sums[1];
-  each(x, p, n, [=](T v) { return exp_of(v - highest); });
+  const T dot = sums[1];
+  transform(x, p, n, [=](T v) { return exp_of(v - highest); });
   const T of_highest = p[first];  // 1, or NaN
   p[first] = 0;
-  const T others = sum(p, n);
+  const T rest = sum(p, n);
   p[first] = of_highest;
-  const T scale = T(1) / (of_highest + others);
-  each(p, p, n, [=](T v) { return v * scale; });
-  return weight == 0 && no_weight(t, n) ? T(0)
-                                        : weight * log1p_of(others + (of_highest - 1)) - below;
+  const T scale = T(1) / (of_highest + rest);
+  transform(p, p, n, [=](T v) { return v * scale; });
+  return weight == 0 && no_weight(t, n) ? T(0) : weight * log1p_of(rest + (of_highest - 1)) - dot;
 }
 
 // Returns x where p is at most 1/2, else 0.
@@ -160,5 +159,6 @@ static void softmax_cross_entropy_gradient(T scale, const T* p, const T* t, T* y
     return;
   }
   const T of_likely = scale * (sums[2] - weight * sums[1]);
-  each(p, t, y, n, [=](T u, T v) { return u > T(0.5) ? of_likely : scale * (weight * u - v); });
+  transform(p, t, y, n,
+            [=](T u, T v) { return u > T(0.5) ? of_likely : scale * (weight * u - v); });
 }

@@ -75,11 +75,12 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
   constexpr std::size_t per_register = simd::count;
   for (std::size_t r = 0; r < lists.rows; ++r, c += c_step) {
     const nonzero<T>* entry = lists.entries + r * lists.list_step;
-    std::size_t left = lists.counts[r];
+    std::size_t remaining = lists.counts[r];
     bool onto = add;
     do {
-      const std::size_t count = left < detail::product_chain ? left : detail::product_chain;
-      left -= count;
+      const std::size_t count =
+          remaining < detail::product_chain ? remaining : detail::product_chain;
+      remaining -= count;
       vector sum[Vectors];
 #pragma GCC unroll 8
       for (std::size_t v = 0; v < Vectors; ++v) {
@@ -104,7 +105,7 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
         simd::store(sum[v], c + v * per_register);
       }
       onto = true;
-    } while (left > 0);
+    } while (remaining > 0);
   }
 }
 

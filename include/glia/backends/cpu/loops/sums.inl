@@ -233,8 +233,8 @@ struct column_sums {
 template <class T>
 static void sum_rows(const T* x, std::size_t step, std::size_t rows, T* y, std::size_t n) {
   for (std::size_t c = 0; c < n; c += column_sums<T>::most_columns) {
-    const std::size_t left = n - c;
-    column_sums<T> sums(y + c, left < sums.most_columns ? left : sums.most_columns);
+    const std::size_t remaining = n - c;
+    column_sums<T> sums(y + c, remaining < sums.most_columns ? remaining : sums.most_columns);
     sums.add(x + c, step, rows);
     sums.end();
   }

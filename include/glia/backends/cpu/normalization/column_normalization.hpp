@@ -67,23 +67,24 @@ class column_normalization {
                        const T* dy, const T* x, const T* gamma, const T* mean, const T* variance,
                        T* dx, T* dgamma, T* dbeta) {
     T* const means = memory.column(0);
-    T* const off = memory.column(1);
+    T* const offsets = memory.column(1);
     for (std::size_t set = 0; set < sets.per_sample; ++set) {
       std::fill_n(means + set * sets.run, sets.run, mean[set]);
     }
     cut.repeat(means);
-    gradient_sums(loops, sets.columns, cut, memory, for_tasks, dy, x, dgamma, dbeta, off);
+    gradient_sums(loops, sets.columns, cut, memory, for_tasks, dy, x, dgamma, dbeta, offsets);
     // dx = inverse (q - mean(q) - h mean(q h)), q = gamma dy, h = (x - mean - rest) inverse
     T* const scales = memory.column(2);
     T* const constants = memory.column(3);
     T* const slopes = memory.column(4);
     const auto length = static_cast<T>(sets.length());
     const bool single = sets.run == 1;
-    const bool usual = (single && loops.gradient_factors(
-                                      mean, off, variance, static_cast<T>(epsilon), length, gamma,
-                                      dbeta, dgamma, scales, constants, slopes, sets.columns)) ||
-                       gradient_factors_of_sets(loops, epsilon, sets, mean, off, variance, gamma,
-                                                dbeta, dgamma, scales, constants, slopes);
+    const bool usual =
+        (single &&
+         loops.gradient_factors(mean, offsets, variance, static_cast<T>(epsilon), length, gamma,
+                                dbeta, dgamma, scales, constants, slopes, sets.columns)) ||
+        gradient_factors_of_sets(loops, epsilon, sets, mean, offsets, variance, gamma, dbeta,
+                                 dgamma, scales, constants, slopes);
     for (T* const values : {scales, constants, slopes}) {
       cut.repeat(values);
     }
@@ -143,7 +144,7 @@ class column_normalization {
   /// several columns, dx = scale dy - constant - (x - mean) slope.
   template <class Loops>
   static bool gradient_factors_of_sets(const Loops& loops, double epsilon,
-                                       const normalized_sets& sets, const T* mean, const T* off,
+                                       const normalized_sets& sets, const T* mean, const T* offsets,
                                        const T* variance, const T* gamma, const T* dbeta, T* dgamma,
                                        T* scales, T* constants, T* slopes) {
     const auto length = static_cast<T>(sets.length());
@@ -155,7 +156,7 @@ class column_normalization {
       const T inverse = T{1} / std::sqrt(widened);
       usual = usual && is_usual_variance(widened);
       const T rest =
-          detail::rest_of_mean(mean[set], sum_of_run(loops, off + first, sets.run) / length);
+          detail::rest_of_mean(mean[set], sum_of_run(loops, offsets + first, sets.run) / length);
       detail::compensated_sum<T> q_sum;
       detail::compensated_sum<T> qh_sum;
       for (std::size_t c = first; c < first + sets.run; ++c) {
@@ -210,7 +211,7 @@ class column_normalization {
   template <class Loops, class ForTasks>
   static void gradient_sums(const Loops& loops, std::size_t columns, const strips& cut,
                             const column_memory<T>& memory, const ForTasks& for_tasks, const T* dy,
-                            const T* x, T* products, T* sums, T* off) {
+                            const T* x, T* products, T* sums, T* offsets) {
     const T* const means = memory.column(0);
     for_tasks([&](auto task_loops, const auto& task) {
       T* const mine[] = {memory.strip(task, 0), memory.strip(task, 1), memory.strip(task, 2)};
@@ -224,7 +225,7 @@ class column_normalization {
         std::copy_n(mine[i], task.columns, memory.chunk(task.chunk, i) + task.column);
       }
     });
-    T* const totals[] = {products, sums, off};
+    T* const totals[] = {products, sums, offsets};
     T* const lost = memory.column(2);
     for (std::size_t i = 0; i < 3; ++i) {
       std::fill_n(totals[i], columns, T{0});

@@ -76,7 +76,7 @@ struct column_statistics {
     cut.repeat(shift);
     for_tasks([&](auto task_loops, const auto& task) {
       T* const means = memory.strip(task, 0);
-      T* const off = memory.strip(task, 1);
+      T* const offsets = memory.strip(task, 1);
       T* const squares = memory.strip(task, 2);
       const auto count = static_cast<T>(task.rows);
       task.for_runs([&](std::size_t start, std::size_t column, std::size_t width, std::size_t step,
@@ -88,12 +88,12 @@ struct column_statistics {
       task.repeat(means);
       task.for_runs([&](std::size_t start, std::size_t, std::size_t width, std::size_t step,
                         std::size_t strips_of_it) {
-        task_loops.add_moments(x + start, step, strips_of_it, means, off, squares, width);
+        task_loops.add_moments(x + start, step, strips_of_it, means, offsets, squares, width);
       });
-      task.fold(task_loops, off);
+      task.fold(task_loops, offsets);
       task.fold(task_loops, squares);
       std::copy_n(means, task.columns, memory.chunk(task.chunk, 0) + task.column);
-      task_loops.end_moments(off, squares, count, memory.chunk(task.chunk, 1) + task.column,
+      task_loops.end_moments(offsets, squares, count, memory.chunk(task.chunk, 1) + task.column,
                              memory.chunk(task.chunk, 2) + task.column, task.columns);
     });
     // From here on, distances are relative to the mean of a set's first chunk.

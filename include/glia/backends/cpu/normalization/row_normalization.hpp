@@ -32,14 +32,14 @@ class row_normalization {
             centered ? source[0] + loops.sum_apart(source, source[0], columns) / length : T{0};
         T sums[2];
         loops.sum_moments(source, middle, columns, sums);
-        const T off = centered ? sums[0] / length : T{0};
+        const T offset = centered ? sums[0] / length : T{0};
         const T squares = sums[1] / length;
-        mean[r] = middle + off;
-        variance[r] = std::max(squares - off * off, T{0});
+        mean[r] = middle + offset;
+        variance[r] = std::max(squares - offset * offset, T{0});
         const T widened = variance[r] + static_cast<T>(k.epsilon);
         if (is_usual_variance(widened) && std::isfinite(mean[r])) {
-          loops.normalize_row(source, middle, off, T{1} / std::sqrt(widened), gamma, beta, target,
-                              columns);
+          loops.normalize_row(source, middle, offset, T{1} / std::sqrt(widened), gamma, beta,
+                              target, columns);
           continue;
         }
         const set_statistics<T> statistics(
@@ -64,7 +64,7 @@ class row_normalization {
     const detail::host_tensor<T> sums(memory, {2, columns});
     sum_over_lanes(
         *team_, team_->level(), memory, rows, 2 * columns, sums.data(),
-        [](std::size_t some) { return some; },
+        [](std::size_t count) { return count; },
         [&](auto loops, std::size_t first, std::size_t count, auto& lane, std::size_t thread) {
           T* const h = normalized.data() + thread * columns;
           for (std::size_t r = first; r < first + count; ++r) {

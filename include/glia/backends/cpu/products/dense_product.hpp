@@ -123,10 +123,10 @@ class dense_product {
     loops.multiply_row(a.data, a_step, packed + first * step + width, step, s.k, max_depth,
                        whole - first, c + first * width);
     if (whole < end) {  // the last panel, which has fewer columns
-      alignas(64) T some[width];
+      alignas(64) T buffer[width];
       loops.multiply_row(a.data, a_step, packed + whole * step + width, step, s.k, max_depth, 1,
-                         some);
-      std::copy_n(some, s.n - whole * width, c + whole * width);
+                         buffer);
+      std::copy_n(buffer, s.n - whole * width, c + whole * width);
     }
   }
 
@@ -150,10 +150,10 @@ class dense_product {
   static constexpr std::size_t max_block_rows = 128;
 
   static std::size_t row_blocks(const kernels::matmul_sizes& s, std::size_t panels) {
-    const std::size_t least = (s.m + max_block_rows - 1) / max_block_rows;
+    const std::size_t minimum = (s.m + max_block_rows - 1) / max_block_rows;
     // An even distribution of a few tasks is hard.
     const std::size_t halved = panels % 2 != 0 && s.m >= 4 * tile ? 2 : 1;
-    return std::max(least, halved);
+    return std::max(minimum, halved);
   }
 
   static void multiply_block(const Loops& loops, const matrix<T>& a, const matrix<T>& b,
@@ -187,7 +187,7 @@ class dense_product {
     const std::size_t a_step = a.transposed ? a.row_step : 1;
     const std::size_t registers = (area.columns + per_register - 1) / per_register;
     const bool whole = area.columns % per_register == 0;
-    alignas(64) T some[tile * width];
+    alignas(64) T buffer[tile * width];
     const std::size_t tiles = (area.rows + tile - 1) / tile;
     for (std::size_t i = 0; i < tiles; ++i) {
       // Tiles have nearly equal sizes.
@@ -195,12 +195,12 @@ class dense_product {
       const std::size_t count = area.row + (i + 1) * area.rows / tiles - row;
       T* const target = c + row * c_row + area.column;
       if (!whole && add) {
-        copy_rows(target, c_row, some, width, count, area.columns);
+        copy_rows(target, c_row, buffer, width, count, area.columns);
       }
       loops.multiply_tile(a.data + row * a_row + first * a_step, a_row, a_step, b, b_row, depth,
-                          whole ? target : some, whole ? c_row : width, count, registers, add);
+                          whole ? target : buffer, whole ? c_row : width, count, registers, add);
       if (!whole) {
-        copy_rows(some, width, target, c_row, count, area.columns);
+        copy_rows(buffer, width, target, c_row, count, area.columns);
       }
     }
   }

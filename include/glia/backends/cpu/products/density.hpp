@@ -37,8 +37,8 @@ template <class T>
 [[nodiscard]] bool all_finite(const workers& team, const T* x, std::size_t n) {
   std::atomic<bool> finite{true};
   team.for_blocks(n, workers::elements_per_block,
-                  [&](auto loops, std::size_t first, std::size_t some) {
-                    if (!loops.all_finite(x + first, some)) {
+                  [&](auto loops, std::size_t first, std::size_t count) {
+                    if (!loops.all_finite(x + first, count)) {
                       finite.store(false, std::memory_order_relaxed);
                     }
                   });

@@ -27,15 +27,18 @@ class products {
 
   void compute(const kernels::matmul& k, const memory_pool& memory, const tensor& a,
                const tensor& b, const tensor& c) const {
-    multiply(a.data(), b.data(), c.data(), kernels::matmul_rule(a.shape(), b.shape(), k.which),
-             k.which, {}, memory);
+    multiply(a.data(), b.data(), c.data(),
+             kernels::matmul_rule(a.shape(), b.shape(), k.transposed_factor), k.transposed_factor,
+             {}, memory);
   }
 
   void compute(const kernels::batched_matmul& k, const memory_pool& memory, const tensor& a,
                const tensor& b, const tensor& c) const {
-    const kernels::matmul_sizes s = kernels::batched_matmul_rule(a.shape(), b.shape(), k.which);
+    const kernels::matmul_sizes s =
+        kernels::batched_matmul_rule(a.shape(), b.shape(), k.transposed_factor);
     if (c.size() > 0) {
-      multiply_batch(a.data(), b.data(), c.data(), c.size() / (s.m * s.n), s, k.which, memory);
+      multiply_batch(a.data(), b.data(), c.data(), c.size() / (s.m * s.n), s, k.transposed_factor,
+                     memory);
     }
   }
 
@@ -166,10 +169,10 @@ class products {
       team_->for_blocks(size, workers::elements_per_block, body);
     };
     for (std::size_t first = 0; first < s.k; first += longest_depth) {
-      kernels::matmul_sizes some = s;
-      some.k = std::min(longest_depth, s.k - first);
-      multiply(left.columns_from(first), right.rows_from(first), part.data(), some, {}, memory,
-               nullptr);
+      kernels::matmul_sizes part_sizes = s;
+      part_sizes.k = std::min(longest_depth, s.k - first);
+      multiply(left.columns_from(first), right.rows_from(first), part.data(), part_sizes, {},
+               memory, nullptr);
       for_blocks([&](auto loops, std::size_t start, std::size_t count) {
         loops.add_compensated(part.data() + start, c + start, lost.data() + start, count);
       });
@@ -200,10 +203,11 @@ class products {
 
   /// Returns the number of rows or columns per block. An even number of blocks distributes evenly.
   static std::size_t block_of(std::size_t extent, std::size_t flops) {
-    const std::size_t least = flops < flops_worth_halving ? 1 : 2;
+    const std::size_t min_count = flops < flops_worth_halving ? 1 : 2;
     const std::size_t max_count =
-        std::clamp<std::size_t>(extent / extent_per_block / 2 * 2, least, max_blocks);
-    const std::size_t count = std::clamp<std::size_t>(flops / flops_per_block, least, max_count);
+        std::clamp<std::size_t>(extent / extent_per_block / 2 * 2, min_count, max_blocks);
+    const std::size_t count =
+        std::clamp<std::size_t>(flops / flops_per_block, min_count, max_count);
     return ((extent + count - 1) / count + alignment - 1) / alignment * alignment;
   }
 

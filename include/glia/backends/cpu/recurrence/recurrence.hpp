@@ -134,10 +134,10 @@ class recurrence {
               std::fill_n(to_products, s.products(), T{0});
               continue;
             }
-            const std::size_t before = i > 0 ? s.row(first + n, i - 1) : row;
-            const T* const h_before = i > 0 ? states.data() + before * s.units : zeros;
+            const std::size_t previous = i > 0 ? s.row(first + n, i - 1) : row;
+            const T* const h_before = i > 0 ? states.data() + previous * s.units : zeros;
             const T* const c_before =
-                i > 0 && saved ? saved.data() + before * s.saved() + 4 * s.units : zeros;
+                i > 0 && saved ? saved.data() + previous * s.saved() + 4 * s.units : zeros;
             step_gradient(loops, s, states.data() + row * s.units,
                           saved ? saved.data() + row * s.saved() : nullptr, h_before, c_before,
                           dh + n * s.units, dc + n * s.units, target, to_products);

@@ -28,7 +28,7 @@ class single_threaded_blas {
     }
     const std::lock_guard guard(shared().lock);
     if (shared().holders.load() == 0) {
-      shared().before = openblas_get_num_threads ? openblas_get_num_threads() : 1;
+      shared().previous_threads = openblas_get_num_threads ? openblas_get_num_threads() : 1;
       set(1);
     }
     shared().holders.fetch_add(1);
@@ -43,7 +43,7 @@ class single_threaded_blas {
     }
     const std::lock_guard guard(shared().lock);
     if (shared().holders.fetch_sub(1) == 1) {
-      set(shared().before);
+      set(shared().previous_threads);
     }
   }
 
@@ -52,7 +52,7 @@ class single_threaded_blas {
   struct state {
     detail::spin_lock lock;
     std::atomic<std::size_t> holders{0};
-    int before = 1;
+    int previous_threads = 1;
   };
   static state& shared() noexcept {
     static state value;
@@ -60,7 +60,7 @@ class single_threaded_blas {
   }
 
   static void set(int threads) {
-    if (shared().before != 1) {
+    if (shared().previous_threads != 1) {
       openblas_set_num_threads(threads);
     }
   }
