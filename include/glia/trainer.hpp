@@ -114,7 +114,7 @@ class trainer<Model, Loss, Optimizer> {
   [[nodiscard]] training_state state() const { return state_.read(net_->core()); }
   /// Continues from a saved state. Replaces the model's parameters, too. Throws `value_error`, and
   /// changes nothing, if the state belongs to another model, optimizer or backend.
-  void restore(const training_state& from) { state_.restore(net_->core(), from); }
+  void restore(const training_state& saved) { state_.restore(net_->core(), saved); }
 
   /// The cost of exchanging gradients in the last step, if several ranks train together.
   [[nodiscard]] batch_sum_record last_sum() const { return step_.runner().last_sum(); }

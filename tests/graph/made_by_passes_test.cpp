@@ -5,7 +5,7 @@
 
 TEST_CASE("the cpu has the loops of every basic and every fused kernel") {
   const auto all_run = []<class... Kernels>(glia::kernel_list<Kernels...>) {
-    return ((glia::detail::type_of<Kernels>.on_cpu != nullptr) && ...);
+    return ((glia::detail::table_of<Kernels>.on_cpu != nullptr) && ...);
   };
   CHECK(all_run(glia::basic_kernels{}));
   CHECK(all_run(glia::fused_kernels{}));

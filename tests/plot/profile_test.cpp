@@ -16,7 +16,7 @@ TEST_CASE("a profile's chart has the longest layers by name, and the others toge
     e.seconds = 0.002 * (i + 1);
     found.entries.push_back(e);
   }
-  found.others.emplace_back("data", 0.02);
+  found.activities.emplace_back("data", 0.02);
   const std::string drawn = plot::svg(plot::profile_chart(found, {.max_layers = 3}));
   CHECK(contains(drawn, "layer_3"));
   CHECK(contains(drawn, "layer_4"));

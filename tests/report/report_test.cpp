@@ -516,7 +516,7 @@ TEST_CASE("a report of a profile has its bars and its tables") {
   e.seconds = 0.006;
   e.flops = 6e6;
   found.entries = {e};
-  found.others.emplace_back("data", 0.002);
+  found.activities.emplace_back("data", 0.002);
   glia::report page("profiled");
   page.add(found);
   const std::string html = page.html();

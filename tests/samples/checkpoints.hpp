@@ -62,7 +62,7 @@ training_file file_by(const Write& write) {
   state.history = {
       {.epoch = 1, .samples = 45, .seconds = 1, .training = scores, .validation = {}},
       {.epoch = 2, .samples = 45, .seconds = 1, .training = scores, .validation = scores}};
-  state.kept = {{"stop", {2}, std::vector<double>{1, 2}}};
+  state.callback_state = {{"stop", {2}, std::vector<double>{1, 2}}};
   add();
   return files;
 }

@@ -83,7 +83,7 @@ TEMPLATE_TEST_CASE("a checkpoint is read as it was written, to the bit", "", flo
               })});
   REQUIRE(written.history.size() == 2);
   REQUIRE(written.sums.size() == 3);
-  REQUIRE_FALSE(written.kept.empty());
+  REQUIRE_FALSE(written.callback_state.empty());
   std::filesystem::create_directories(run.folder);
   const auto path = run.folder / "one.safetensors";
   glia::detail::write_checkpoint(path, written, identity);
@@ -92,7 +92,7 @@ TEMPLATE_TEST_CASE("a checkpoint is read as it was written, to the bit", "", flo
   // And without all that may be missing.
   written.history.clear();
   written.sums.clear();
-  written.kept.clear();
+  written.callback_state.clear();
   written.metrics.clear();
   glia::detail::write_checkpoint(path, written, identity);
   CHECK(glia::read_checkpoint(path, identity) == written);

@@ -90,7 +90,7 @@ class device {
       [[nodiscard]] results_t<K, tensor> run(const K& k, Operands... operands) const {
     std::array<tensor, K::operands> inputs{std::move(operands)...};
     std::array<tensor, K::results> out;
-    backend_->run({detail::type_of<K>, &k, inputs, out});
+    backend_->run({detail::type_of<K>(), &k, inputs, out});
     if constexpr (K::results == 1) {
       return std::move(out[0]);
     } else {

@@ -117,8 +117,8 @@ class lane_program {
     const kernels::binary kernel{binary_function::add};
     const std::array<const tensor*, 2> operands{&sum, &addend};
     const tensor* const result = &sum;
-    device.function_for(detail::type_of<kernels::binary>)(device.context(), &kernel,
-                                                          operands.data(), &result);
+    device.function_for(detail::type_of<kernels::binary>())(device.context(), &kernel,
+                                                            operands.data(), &result);
   }
 
   /// Determines the sizes of the batch tiles. There are few different sizes.

@@ -17,6 +17,7 @@ extern template class cpu_backend<float>;
 extern template class cpu_backend<double>;
 
 #define GLIA_TEMPLATE extern template
+#include "glia/compiled/kernel_types.inl"
 #include "glia/compiled/layers.inl"
 #include "glia/compiled/losses.inl"
 #undef GLIA_TEMPLATE

@@ -1,3 +1,4 @@
+#include "glia/models/copy_parameters_impl.hpp"
 #include "glia/models/inference_impl.hpp"
 #include "glia/models/model_core_impl.hpp"
 

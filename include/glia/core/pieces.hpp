@@ -22,11 +22,11 @@ struct index_range {
 /// The pieces of a batch that belong to one of several processes.
 struct piece_share {
   index_range pieces{0, 1};
-  std::size_t total = 1;  ///< number of pieces of the batch
+  std::size_t of = 1;  ///< number of pieces of the batch
 
   /// Returns the samples of these pieces in a batch of `batch` samples.
   [[nodiscard]] constexpr index_range samples(std::size_t batch) const noexcept {
-    return {part_of(batch, pieces.first, total).first, part_of(batch, pieces.end - 1, total).end};
+    return {part_of(batch, pieces.first, of).first, part_of(batch, pieces.end - 1, of).end};
   }
 };
 

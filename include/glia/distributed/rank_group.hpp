@@ -84,13 +84,13 @@ class rank_group : public training_ranks {
   /// Keeps memory alive as long as this object. Used for transfers that a failure has left
   /// unfinished, since they cannot be canceled.
   void keep(std::shared_ptr<const void> memory) {
-    const std::lock_guard lock(kept_mutex_);
-    kept_.push_back(std::move(memory));
+    const std::lock_guard lock(memory_mutex_);
+    memory_.push_back(std::move(memory));
   }
 
  private:
-  std::mutex kept_mutex_;
-  std::vector<std::shared_ptr<const void>> kept_;
+  std::mutex memory_mutex_;
+  std::vector<std::shared_ptr<const void>> memory_;
 };
 
 }  // namespace glia

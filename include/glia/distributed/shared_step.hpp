@@ -50,7 +50,7 @@ class shared_step final : public step_runner {
       discard_programs();
       model_ = step.job.net.identity();
     }
-    if (taken_ == nullptr) {
+    if (last_sum_ == nullptr) {
       require_same_options();
     }
     const batch& slice = step.inputs;
@@ -88,15 +88,15 @@ class shared_step final : public step_runner {
     }
     update(step, *sum);
     record_ = sum->record();
-    taken_ = sum;
+    last_sum_ = sum;
   }
 
   /// Adds the scores of the samples of all ranks.
   void add_scores(const batch& slice, running_scores& scores) const override {
     std::vector<double> of_batch;
-    for (const sum_layout::segment& segment : taken_->layout().segments) {
+    for (const sum_layout::segment& segment : last_sum_->layout().segments) {
       if (!segment.parameter) {
-        of_batch.push_back(taken_->number(segment));
+        of_batch.push_back(last_sum_->number(segment));
       }
     }
     scores.add_read(count_, of_batch);
@@ -148,7 +148,7 @@ class shared_step final : public step_runner {
     gradients_.clear();
     updates_.clear();
     sums_.clear();
-    taken_ = nullptr;
+    last_sum_ = nullptr;
     record_ = {};
   }
 
@@ -316,10 +316,10 @@ class shared_step final : public step_runner {
   std::vector<std::unique_ptr<shared_sum>> sums_;
   std::vector<tensor*> argument_buffer_;
   batch_sum_record record_;
-  const shared_sum* taken_ = nullptr;  // sum of the last step
-  counted_targets counted_;            // decides which samples of the batch are ignored
-  std::size_t count_ = 0;              // its samples that are not ignored, on all ranks
-  std::vector<float> outputs_;         // its outputs on this rank, if a metric needs them
+  const shared_sum* last_sum_ = nullptr;  // sum of the last step
+  counted_targets counted_;               // decides which samples of the batch are ignored
+  std::size_t count_ = 0;                 // its samples that are not ignored, on all ranks
+  std::vector<float> outputs_;            // its outputs on this rank, if a metric needs them
 };
 
 }  // namespace glia::detail

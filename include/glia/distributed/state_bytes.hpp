@@ -27,7 +27,7 @@ void for_each_part(const Visit& visit, auto& state) requires requires {
   visit(state.tensors), visit(state.seed), visit(state.step), visit(state.learning_rate_scale);
   visit(state.epoch), visit(state.position), visit(state.samples), visit(state.batch_size);
   visit(state.shuffled), visit(state.metrics), visit(state.sums), visit(state.seconds);
-  visit(state.optimizer), visit(state.setup), visit(state.history), visit(state.kept);
+  visit(state.optimizer), visit(state.setup), visit(state.history), visit(state.callback_state);
 }
 template <class Visit>
 void for_each_part(const Visit& visit, auto& tensor) requires requires {

@@ -237,7 +237,7 @@ template <kernel K>
 
 template <kernel K>
 requires(K::operands <= most_operands && K::results <= most_results &&
-         alignof(K) <= alignof(std::max_align_t)) inline constexpr kernel_type type_of{
+         alignof(K) <= alignof(std::max_align_t)) inline constexpr kernel_type table_of{
     &id_of<K>,
     K::name,
     K::operands,
@@ -289,14 +289,21 @@ requires(K::operands <= most_operands && K::results <= most_results &&
 
 template <kernel K>
 constexpr const kernel_type* address_of_type() {
-  return &type_of<K>;
+  return &table_of<K>;
+}
+
+/// Returns the type of the kernels K. It is a function, so that a program with glia::compiled does
+/// not compile the tables of the kernels in compiled/kernel_types.inl again.
+template <kernel K>
+[[nodiscard]] const kernel_type& type_of() {
+  return table_of<K>;
 }
 
 }  // namespace detail
 
 template <class K>
 requires(!std::same_as<K, any_kernel> && kernel<K>) any_kernel::any_kernel(const K& k)
-    : any_kernel(detail::type_of<K>, &k) {}
+    : any_kernel(detail::type_of<K>(), &k) {}
 
 template <kernel K>
 const K* any_kernel::as() const noexcept {
@@ -318,7 +325,7 @@ template <kernel K, class... Operands>
 results_t<K, tensor> gradient_call::run(const K& k, Operands&&... operands) const {
   std::array<tensor, K::operands> values{tensor(std::forward<Operands>(operands))...};
   std::array<tensor, K::results> results;
-  run_kernel(detail::type_of<K>, &k, values, results);
+  run_kernel(detail::type_of<K>(), &k, values, results);
   if constexpr (K::results == 1) {
     return std::move(results[0]);
   } else {

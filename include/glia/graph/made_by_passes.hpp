@@ -7,7 +7,7 @@
 namespace glia::passes {
 
 /// Declares that a pass turns one kernel type into others.
-template <kernel From, kernel... Made>
+template <class From, class... Made>
 struct rewrite {};
 
 /// All rewrites of glia's passes. A program contains the loops of the kernels that its ops record

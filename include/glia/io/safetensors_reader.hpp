@@ -132,24 +132,24 @@ inline float e4m3_value(std::uint8_t bits) {
 class safetensors_reader {
  public:
   explicit safetensors_reader(const std::filesystem::path& path)
-      : path_(path.string()), in_(path, std::ios::binary) {
+      : path_(path.string()), input_(path, std::ios::binary) {
     require_no_folder(path);
-    require<data_error>(in_.is_open(), path_, ": the file cannot be opened for reading");
-    in_.seekg(0, std::ios::end);
-    const auto size = static_cast<std::uint64_t>(in_.tellg());
-    in_.seekg(0);
+    require<data_error>(input_.is_open(), path_, ": the file cannot be opened for reading");
+    input_.seekg(0, std::ios::end);
+    const auto size = static_cast<std::uint64_t>(input_.tellg());
+    input_.seekg(0);
     std::uint64_t header = 0;
-    in_.read(reinterpret_cast<char*>(&header), sizeof(header));
-    require<data_error>(in_.good() && header <= max_header && header + sizeof(header) <= size,
+    input_.read(reinterpret_cast<char*>(&header), sizeof(header));
+    require<data_error>(input_.good() && header <= max_header && header + sizeof(header) <= size,
                         path_,
                         ": expected a safetensors file, which begins with the length of its "
                         "header, at most ",
                         max_header, " bytes; the file is in another format or truncated");
     std::string text(header, '\0');
-    in_.read(text.data(), static_cast<std::streamsize>(header));
+    input_.read(text.data(), static_cast<std::streamsize>(header));
     std::optional<std::string> repeated;
     header_ = parse_header(text, repeated);
-    require<data_error>(in_.good() && header_.is_object(), path_,
+    require<data_error>(input_.good() && header_.is_object(), path_,
                         ": expected a safetensors file, but its header is not a JSON object");
     require<data_error>(!repeated, path_, ": the header has the name '", repeated.value_or(""),
                         "' twice; the file is damaged");
@@ -327,14 +327,14 @@ class safetensors_reader {
 
   [[nodiscard]] std::vector<char> bytes_of(const place& p) {
     std::vector<char> bytes(p.end - p.first);
-    in_.seekg(static_cast<std::streamoff>(data_ + p.first));
-    in_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    require<data_error>(in_.good(), called(p.name), ": reading the file failed");
+    input_.seekg(static_cast<std::streamoff>(data_ + p.first));
+    input_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    require<data_error>(input_.good(), called(p.name), ": reading the file failed");
     return bytes;
   }
 
   std::string path_;
-  std::ifstream in_;
+  std::ifstream input_;
   nlohmann::json header_;
   std::uint64_t data_ = 0;       // position of the first element in the file
   std::uint64_t data_size_ = 0;  // number of bytes after the header

@@ -1,22 +1,23 @@
 #pragma once
 
-#include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <map>
 #include <optional>
-#include <span>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "glia/core/described.hpp"
+#include "glia/core/error.hpp"
 #include "glia/core/output_kind.hpp"
+#include "glia/core/shape.hpp"
+#include "glia/layers/layer_concepts.hpp"
+#include "glia/layers/layer_names.hpp"
 #include "glia/layers/parameters.hpp"
+#include "glia/layers/running_layer.hpp"
+#include "glia/layers/shared_layers.hpp"
 #include "glia/ops/dropout.hpp"
 #include "glia/ops/tape.hpp"
 
@@ -29,29 +30,6 @@ class plan_writer;
 /// Whether a model is trained or used for predictions; dropout and batch normalization depend on
 /// it.
 enum class run_mode : std::uint8_t { inference, training };
-
-/// A layer whose output has the same kind as its input, or as the last layer that it contains.
-///
-/// Layers declare this with a static member `preserves_output_kind` that is true. Other layers can
-/// have a member function `output_kind()`, which returns a `glia::output_kind` for losses to check.
-template <class Layer>
-concept preserves_output_kind = requires {
-  requires Layer::preserves_output_kind;
-};
-
-/// A layer that defines the meaning of its output's axes, as `reshape` does. Layers declare this
-/// with a static member `sets_axes` that is true.
-template <class Layer>
-concept sets_axes = requires {
-  requires Layer::sets_axes;
-};
-
-/// A layer that consists of other layers. Summaries list the contained layers instead of this
-/// layer. Layers declare this with a member type `contains_layers`.
-template <class Layer>
-concept holder = requires {
-  typename Layer::contains_layers;
-};
 
 /// A layer's access to the model that runs it: the device, the parameters, random numbers and the
 /// mode of the run.
@@ -126,21 +104,13 @@ class scope {
   /// features.kernel, and the kernel of one of several layers is called features.conv2d_0.kernel.
   class name_scope {
    public:
-    name_scope(scope& s, std::string_view called) : scope_(&s) {
-      if (s.names_layers()) {
-        s.names_.push_back({s.names_.back().inside(called), true, {}});
-      }
-    }
+    name_scope(scope& s, std::string_view called) : names_(&s.names_) { names_->enter(called); }
     name_scope(const name_scope&) = delete;
     name_scope& operator=(const name_scope&) = delete;
-    ~name_scope() {
-      if (scope_->names_layers()) {
-        scope_->names_.pop_back();
-      }
-    }
+    ~name_scope() { names_->leave(); }
 
    private:
-    scope* scope_;
+    detail::layer_names* names_;
   };
 
   /// Returns a trainable parameter of the running layer. Store the initializer as a member of the
@@ -234,81 +204,25 @@ class scope {
     }
   };
 
-  // The running layer and its containers, for error messages: a linked list on the stack, formatted
-  // only when a message needs it.
-  struct place {
-    const place* outer;
-    std::string_view holder_name;
-    std::size_t index;
-    const void* layer;
-    std::string (*describe)(const void*);
-    std::string name = {};          // features.conv2d_0; empty if layers are not named
-    std::uint32_t recorded_in = 0;  // the place of the enclosing layer on the recorder
-    std::string_view type_name = {};
-    mutable std::size_t inner_layers = 0;  // number of layers run inside without an index
-  };
-
-  /// Returns whether layers have names. They have names only on recorders; training loops that run
-  /// layers directly on a tape do not need them.
-  [[nodiscard]] bool names_layers() const { return !names_.empty(); }
-
-  /// A name scope: its path, and the number of layers of each type that have run in it.
-  struct naming {
-    std::string path;
-    bool of_one_layer = false;  // the next layer gets the path as its name
-    std::map<std::string, std::size_t, std::less<>> counts;
-
-    [[nodiscard]] std::string inside(std::string_view called) const {
-      return path.empty() ? std::string(called) : text(path, '.', called);
-    }
-    [[nodiscard]] std::string next(std::string_view type_name) {
-      if (std::exchange(of_one_layer, false)) {
-        return path;
-      }
-      return inside(text(type_name, '_', counts[std::string(type_name)]++));
-    }
-  };
-
-  /// The properties of a layer that follow from its type.
-  struct layer_facts {
-    std::string_view type_name;
-    bool arranges_others;
-    bool sets_axes;
-    bool preserves_output_kind;
-  };
-
-  /// A shared layer, and the range [begin, end) of the indices of its parameters.
-  struct shared_layer {
-    std::string name;
-    std::size_t begin = 0;
-    std::size_t end = 0;
-  };
-
   scope(tape& owner, const parameter_list& parameters, std::vector<gradient_slot>& slots,
         run_mode mode)
       : tape_(&owner), parameters_(&parameters), slots_(&slots), mode_(mode) {
     slots.clear();
   }
 
-  template <class Layer>
-  [[nodiscard]] static constexpr layer_facts facts_of();
-  /// Returns the kind of a layer's output if the layer declares it.
-  template <class Layer>
-  [[nodiscard]] static std::optional<output_kind> outputs_of(const Layer& layer);
-
-  // `enter` and `leave` do the work before and after each layer that does not depend on the layer's
-  // type.
-  void enter(place& frame, const layer_facts& facts);
-  void leave(const place& frame, const layer_facts& facts, const shape& y,
-             std::optional<output_kind> gives);
-  void note_outputs(std::optional<output_kind> kind, const place* frame) const;
+  // The work before and after each layer that does not depend on the layer's type.
+  void enter(detail::running_layer& layer);
+  void leave(const detail::running_layer& layer, const shape& y, std::optional<output_kind> gives);
+  [[nodiscard]] detail::shared_layers::run enter_shared(const std::string& name);
+  void leave_shared(const std::string& name, const detail::shared_layers::run& ended);
+  void note_outputs(std::optional<output_kind> kind, const detail::running_layer* layer) const;
 
   const tensor& next(std::string_view name, const shape& s, const initializer& initial,
                      bool trainable);
   [[nodiscard]] variable on_tape(const tensor& parameter);
   [[nodiscard]] bool is_called(std::string_view full, std::string_view name) const;
   [[nodiscard]] std::string asked_for(std::size_t index) const;
-  [[nodiscard]] static std::string text_of(const place* innermost);
+  [[nodiscard]] static std::string text_of(const detail::running_layer* innermost);
   [[nodiscard]] std::string location_text() const;
 
   tape* tape_;
@@ -321,107 +235,37 @@ class scope {
   tensor key_;  // random_ on the device, after its first use
   std::uint32_t random_count_ = 0;
   std::size_t parameter_count_ = 0;  // number of parameters returned so far
-  std::vector<shared_layer> shared_;
-  // The parameters of shared layers, with their indices among all parameters.
-  std::vector<std::pair<std::size_t, variable>> shared_parameters_;
-  bool sharing_ = false;   // a shared layer is running
-  bool repeated_ = false;  // it runs for the second time or later
+  detail::shared_layers shared_;
   tensor step_mask_;
-  const place* place_ = nullptr;
-  std::vector<naming> names_ = std::vector<naming>(device().recording() == nullptr ? 0 : 1);
+  const detail::running_layer* innermost_ = nullptr;
+  // Layers have names only on recorders; training loops that run layers directly on a tape do not
+  // need them.
+  detail::layer_names names_{device().recording() != nullptr};
   detail::plan_writer* plan_ = nullptr;
 };
-
-/// A layer: a copyable value that computes a variable from a variable.
-///
-/// It needs `variable operator()(scope&, variable) const` and
-/// `std::string description() const`. There is no base class to inherit from. The concept checks
-/// the operator for a recorder that computes only shapes, because every description must run on it.
-template <class L>
-concept layer = std::copy_constructible<L> && described<L> &&
-    requires(const L& l, scope& s, variable x) {
-  { l(s, x) } -> std::same_as<variable>;
-};
-
-/// A layer that defines the shape of the model's samples: its member function `sample_shape()`
-/// returns this shape without the batch axis.
-template <class L>
-concept has_sample_shape = layer<L> && requires(const L& l) {
-  { l.sample_shape() } -> std::convertible_to<shape>;
-};
-
-template <class Layer>
-constexpr scope::layer_facts scope::facts_of() {
-  std::string_view type_name = "layer";
-  if constexpr (requires { Layer::type_name; }) {
-    type_name = Layer::type_name;
-  }
-  return {type_name, holder<Layer>, sets_axes<Layer>, preserves_output_kind<Layer>};
-}
-
-template <class Layer>
-std::optional<output_kind> scope::outputs_of([[maybe_unused]] const Layer& layer) {
-  if constexpr (requires { layer.output_kind(); }) {
-    return layer.output_kind();
-  } else {
-    return std::nullopt;
-  }
-}
 
 template <class Layer>
 variable scope::run(const Layer& layer, variable x, std::string_view holder_name,
                     std::size_t index) {
-  place frame{place_, holder_name, index, &layer, [](const void* self) {
-                return std::string(static_cast<const Layer*>(self)->description());
-              }};
-  frame.type_name = facts_of<Layer>().type_name;
-  enter(frame, facts_of<Layer>());
+  detail::running_layer frame = detail::make_running_layer(layer, innermost_, holder_name, index);
+  enter(frame);
   variable y = layer(*this, std::move(x));
-  leave(frame, facts_of<Layer>(), y.shape(), outputs_of(layer));
+  leave(frame, y.shape(), detail::declared_output_kind(layer));
   return y;
 }
 
 template <class Layer>
 variable scope::run(const Layer& layer, variable x) {
-  return place_ == nullptr ? run(layer, std::move(x), "", 0)
-                           : run(layer, std::move(x), place_->type_name, place_->inner_layers++);
+  return innermost_ == nullptr
+             ? run(layer, std::move(x), "", 0)
+             : run(layer, std::move(x), innermost_->type_name, innermost_->inner_layers++);
 }
 
 template <class Layer>
 variable scope::run_shared(const std::string& name, const Layer& layer, variable x) {
-  const auto known = std::find_if(shared_.begin(), shared_.end(),
-                                  [&](const shared_layer& shared) { return shared.name == name; });
-  const auto index = static_cast<std::size_t>(known - shared_.begin());
-  const bool first = known == shared_.end();
-  if (first) {
-    shared_.push_back({name, parameter_count_, parameter_count_});
-  }
-  const std::size_t saved_count = parameter_count_;
-  const bool sharing = std::exchange(sharing_, true);
-  const bool repeated = std::exchange(repeated_, !first);
-  parameter_count_ = shared_[index].begin;
-  if (names_layers()) {
-    names_.push_back({name, true, {}});
-  }
+  const detail::shared_layers::run shared_run = enter_shared(name);
   variable y = run(layer, std::move(x), name, no_index);
-  if (names_layers()) {
-    names_.pop_back();
-  }
-  sharing_ = sharing;
-  repeated_ = repeated;
-  if (first) {
-    shared_[index].end = parameter_count_;
-  } else {
-    expect_value(parameter_count_ == shared_[index].end, "the first shared layer '", name, "' has ",
-                 shared_[index].end - shared_[index].begin, " parameters, this one has ",
-                 parameter_count_ - shared_[index].begin,
-                 "; give shared layers with different parameters different names");
-    // Continue with the parameter after those requested before this layer. Exception: inside
-    // another shared layer that runs again, continue with the parameter after this layer's own.
-    if (saved_count != shared_[index].begin) {
-      parameter_count_ = saved_count;
-    }
-  }
+  leave_shared(name, shared_run);
   return y;
 }
 
@@ -430,10 +274,8 @@ variable scope::run_model(const Description& description, variable x) {
   if constexpr (holder<Description>) {
     variable y = description(*this, std::move(x));
     if constexpr (!preserves_output_kind<Description>) {
-      const place whole{nullptr, "", 0, &description, [](const void* self) {
-                          return std::string(static_cast<const Description*>(self)->description());
-                        }};
-      note_outputs(outputs_of(description), &whole);
+      const detail::running_layer whole = detail::make_running_layer(description, nullptr, "", 0);
+      note_outputs(detail::declared_output_kind(description), &whole);
     }
     return y;
   } else {

@@ -2,13 +2,12 @@
 
 // The implementation of `scope`: parameters, names of layers, and locations in error messages.
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "glia/backends/recorder.hpp"
 #include "glia/core/inline.hpp"
@@ -20,15 +19,11 @@ namespace glia {
 GLIA_INLINE variable scope::parameter(std::string_view name, const shape& s,
                                       const initializer& initial) {
   const auto& value = next(name, s, initial, true);
-  if (repeated_) {
-    return std::find_if(shared_parameters_.begin(), shared_parameters_.end(),
-                        [&](const auto& entry) { return entry.first == parameter_count_ - 1; })
-        ->second;
+  if (shared_.is_repeated()) {
+    return shared_.stored(parameter_count_ - 1);
   }
   variable result = on_tape(value);
-  if (sharing_) {
-    shared_parameters_.emplace_back(parameter_count_ - 1, result);
-  }
+  shared_.store(parameter_count_ - 1, result);
   return result;
 }
 
@@ -45,7 +40,7 @@ GLIA_INLINE variable scope::on_tape(const tensor& value) {
 
 GLIA_INLINE const tensor& scope::state(std::string_view name, const shape& s,
                                        const initializer& initial) {
-  if (!repeated_) {
+  if (!shared_.is_repeated()) {
     slots_->emplace_back();
   }
   return next(name, s, initial, false);
@@ -105,26 +100,26 @@ GLIA_INLINE void scope::add_output(std::string_view name, const shape& s) const 
   }
 }
 
-GLIA_INLINE void scope::enter(place& frame, const layer_facts& facts) {
-  place_ = &frame;
+GLIA_INLINE void scope::enter(detail::running_layer& layer) {
+  innermost_ = &layer;
   if (graph* const calls = device().recording()) {
-    frame.recorded_in = calls->place();
-    if (facts.arranges_others) {
-      names_.back().of_one_layer = false;
+    layer.recorded_in = calls->place();
+    if (layer.contains_layers) {
+      names_.note_container();
     } else {
-      frame.name = names_.back().next(facts.type_name);
-      calls->set_place(graph_place{frame.name});
+      layer.name = names_.next(layer.type_name);
+      calls->set_place(graph_place{layer.name});
     }
-    if (plan_ != nullptr && !facts.arranges_others) {
-      plan_->start_layer(frame.name, frame.describe(frame.layer), frozen_);
+    if (plan_ != nullptr && !layer.contains_layers) {
+      plan_->start_layer(layer.name, layer.describe(layer.layer), frozen_);
     }
   }
 }
 
-GLIA_INLINE void scope::leave(const place& frame, const layer_facts& facts, const shape& y,
+GLIA_INLINE void scope::leave(const detail::running_layer& layer, const shape& y,
                               std::optional<output_kind> gives) {
-  if (plan_ != nullptr && !facts.arranges_others) {
-    plan_->finish_layer(y, facts.sets_axes);
+  if (plan_ != nullptr && !layer.contains_layers) {
+    plan_->finish_layer(y, layer.sets_axes);
   }
   if (step_mask_) {
     const shape& steps = step_mask_.shape();
@@ -132,19 +127,38 @@ GLIA_INLINE void scope::leave(const place& frame, const layer_facts& facts, cons
       step_mask_ = {};
     }
   }
-  if (!facts.preserves_output_kind) {
-    note_outputs(gives, &frame);
+  if (!layer.preserves_output_kind) {
+    note_outputs(gives, &layer);
   }
   if (graph* const calls = device().recording()) {
-    calls->set_place(frame.recorded_in);
+    calls->set_place(layer.recorded_in);
   }
-  place_ = frame.outer;
+  innermost_ = layer.outer;
+}
+
+GLIA_INLINE detail::shared_layers::run scope::enter_shared(const std::string& name) {
+  names_.enter_path(name);
+  return shared_.enter(name, parameter_count_);
+}
+
+GLIA_INLINE void scope::leave_shared(const std::string& name,
+                                     const detail::shared_layers::run& ended) {
+  names_.leave();
+  if (ended.repeated) {
+    const std::size_t expected = shared_.parameter_count(ended);
+    const std::size_t count = parameter_count_ - shared_.first_parameter(ended);
+    expect_value(count == expected, "the first shared layer '", name, "' has ", expected,
+                 " parameters, this one has ", count,
+                 "; give shared layers with different parameters different names");
+  }
+  shared_.leave(ended, parameter_count_);
 }
 
 /// Writes the output kind of a layer that has just run to the plan.
-GLIA_INLINE void scope::note_outputs(std::optional<output_kind> kind, const place* frame) const {
+GLIA_INLINE void scope::note_outputs(std::optional<output_kind> kind,
+                                     const detail::running_layer* layer) const {
   if (plan_ != nullptr) {
-    plan_->gives(kind.value_or(output_kind::other), kind ? text_of(frame) : "");
+    plan_->gives(kind.value_or(output_kind::other), kind ? text_of(layer) : "");
   }
 }
 
@@ -152,13 +166,14 @@ GLIA_INLINE const tensor& scope::next(std::string_view name, const shape& s,
                                       const initializer& initial, bool trainable) {
   trainable = trainable && !frozen_;
   const std::size_t index = parameter_count_++;
-  if (plan_ != nullptr && !repeated_) {
+  if (plan_ != nullptr && !shared_.is_repeated()) {
     expect_value(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
                  " is larger than any machine's memory; check the layer's units or filters");
-    expect_value(place_ != nullptr && !place_->name.empty(), "requests the parameter '", name,
+    expect_value(innermost_ != nullptr && !innermost_->name.empty(), "requests the parameter '",
+                 name,
                  "', but declares contains_layers; a layer that contains layers has no parameters "
                  "itself, so put the parameter into one of them or remove contains_layers");
-    const parameter_spec spec{text(place_->name, '.', name), s, initial, trainable};
+    const parameter_spec spec{text(innermost_->name, '.', name), s, initial, trainable};
     expect_value(
         plan_->add_parameter(spec), "requests the parameter '", spec.name,
         "', but another layer has a parameter of this name; give one of the layers another "
@@ -180,8 +195,8 @@ GLIA_INLINE bool scope::is_called(std::string_view full, std::string_view name) 
   const bool ends_so = full.size() > name.size() && full.ends_with(name) &&
                        full[full.size() - name.size() - 1] == '.';
   return full == name ||
-         (ends_so && (!names_layers() || full.substr(0, full.size() - name.size() - 1) ==
-                                             std::string_view(place_->name)));
+         (ends_so && (!names_.is_used() || full.substr(0, full.size() - name.size() - 1) ==
+                                               std::string_view(innermost_->name)));
 }
 
 /// Returns the name and shape of the parameter that was requested at this index in the first run.
@@ -194,9 +209,9 @@ GLIA_INLINE std::string scope::asked_for(std::size_t index) const {
 }
 
 /// Returns the path of a layer through its containers: sequential[3] dense(256).
-GLIA_INLINE std::string scope::text_of(const place* innermost) {
+GLIA_INLINE std::string scope::text_of(const detail::running_layer* innermost) {
   std::string result;
-  for (const place* frame = innermost; frame != nullptr; frame = frame->outer) {
+  for (const detail::running_layer* frame = innermost; frame != nullptr; frame = frame->outer) {
     const std::string step = frame->holder_name.empty() ? ""
                              : frame->index == no_index
                                  ? text(frame->holder_name, ": ")
@@ -206,7 +221,7 @@ GLIA_INLINE std::string scope::text_of(const place* innermost) {
   return result;
 }
 GLIA_INLINE std::string scope::location_text() const {
-  return place_ == nullptr ? "" : text_of(place_) + ": ";
+  return innermost_ == nullptr ? "" : text_of(innermost_) + ": ";
 }
 
 }  // namespace glia

@@ -76,16 +76,16 @@ class session {
 class owned_communicator {
  public:
   explicit owned_communicator(MPI_Comm original) {
-    check(MPI_Comm_dup(original, &own_), "MPI_Comm_dup");
-    check(MPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(MPI_Comm_dup(original, &communicator_), "MPI_Comm_dup");
+    check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
   owned_communicator(const owned_communicator&) = delete;
   owned_communicator& operator=(const owned_communicator&) = delete;
-  ~owned_communicator() { MPI_Comm_free(&own_); }
-  [[nodiscard]] MPI_Comm get() const noexcept { return own_; }
+  ~owned_communicator() { MPI_Comm_free(&communicator_); }
+  [[nodiscard]] MPI_Comm get() const noexcept { return communicator_; }
 
  private:
-  MPI_Comm own_ = MPI_COMM_NULL;
+  MPI_Comm communicator_ = MPI_COMM_NULL;
 };
 
 }  // namespace glia::mpi::detail

@@ -46,7 +46,7 @@ template <kernel K>
     std::array<tensor, K::operands> values{std::move(operands[I].value)...};
     const std::array<gradient_slot, K::operands> slots{operands[I].slot...};
     std::array<tensor, K::results> results;
-    const gradient_slot slot = owner.call(glia::detail::type_of<K>, &k, values, slots, results);
+    const gradient_slot slot = owner.call(glia::detail::type_of<K>(), &k, values, slots, results);
     return call_results<K::results>{{owner, std::move(results[0]), slot},
                                     {std::move(results[J + 1])...}};
   }

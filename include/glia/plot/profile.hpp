@@ -56,7 +56,7 @@ struct profile_options {
   for (const profile_entry& e : found.entries) {
     time_of(e.layer).phases[static_cast<std::size_t>(e.phase)] += scale * e.seconds;
   }
-  for (const auto& [name, seconds] : found.others) {
+  for (const auto& [name, seconds] : found.activities) {
     time_of(name).phases.back() += scale * seconds;
   }
   // Layers below this time share a bar.

@@ -6,6 +6,7 @@
 
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/products.hpp"
+#include "glia/stablehlo/contractions.hpp"
 #include "glia/stablehlo/elementwise.hpp"
 
 namespace glia::stablehlo {
@@ -16,8 +17,8 @@ namespace detail {
                                    transpose transposed) {
   const std::size_t batch = a.shape.rank() - 2;
   const auto row = static_cast<std::int64_t>(batch);
-  return l.out.dot(a, b, {transposed == transpose::first ? row : row + 1},
-                   {transposed == transpose::second ? row + 1 : row}, batch, l.precision);
+  return dot(l.out, a, b, {transposed == transpose::first ? row : row + 1},
+             {transposed == transpose::second ? row + 1 : row}, batch, l.precision);
 }
 
 [[nodiscard]] inline value with_bias(const lowering& l, const value& y, const value& bias,
@@ -64,14 +65,14 @@ struct window_axis {
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d& k, operand_list x) {
   const kernels::window_sizes s = kernels::conv2d_rule(x[0].shape, x[1].shape, k.window, k.groups);
   const auto [rows, columns] = std::pair(detail::rows_of(k.window), detail::columns_of(k.window));
-  const value y = l.out.convolution(
-      x[0], x[1],
-      {.axes = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
-       .stride = {rows.stride, columns.stride},
-       .padding = {rows.leading, rows.trailing, columns.leading, columns.trailing},
-       .window_dilation = {rows.dilation, columns.dilation},
-       .feature_groups = k.groups},
-      s.output(), l.precision);
+  const value y =
+      convolution(l.out, x[0], x[1],
+                  {.axes = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
+                   .stride = {rows.stride, columns.stride},
+                   .padding = {rows.leading, rows.trailing, columns.leading, columns.trailing},
+                   .window_dilation = {rows.dilation, columns.dilation},
+                   .feature_groups = k.groups},
+                  s.output(), l.precision);
   return {detail::with_bias(l, y, x[2], k.map)};
 }
 
@@ -95,14 +96,14 @@ struct window_axis {
   const auto columns = detail::columns_of(k.window);
   const auto [top, bottom] = padding_of(rows, s.h, s.oh);
   const auto [left, right] = padding_of(columns, s.w, s.ow);
-  return {w.convolution(x[0], weights,
-                        {.axes = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
-                         .padding = {top, bottom, left, right},
-                         .input_dilation = {rows.stride, columns.stride},
-                         .window_dilation = {rows.dilation, columns.dilation},
-                         .reversed = true,
-                         .feature_groups = k.groups},
-                        s.input(), l.precision)};
+  return {convolution(w, x[0], weights,
+                      {.axes = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
+                       .padding = {top, bottom, left, right},
+                       .input_dilation = {rows.stride, columns.stride},
+                       .window_dilation = {rows.dilation, columns.dilation},
+                       .reversed = true,
+                       .feature_groups = k.groups},
+                      s.input(), l.precision)};
 }
 
 /// Computes the gradient as a convolution of x with dy, after dy is spread by the stride. The
@@ -116,14 +117,14 @@ struct window_axis {
   };
   const auto rows = detail::rows_of(k.window);
   const auto columns = detail::columns_of(k.window);
-  return {l.out.convolution(x[0], x[1],
-                            {.axes = "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]",
-                             .stride = {rows.dilation, columns.dilation},
-                             .padding = {rows.leading, trailing(rows, s.h, s.oh), columns.leading,
-                                         trailing(columns, s.w, s.ow)},
-                             .window_dilation = {rows.stride, columns.stride},
-                             .batch_groups = k.groups},
-                            s.weights(), l.precision)};
+  return {convolution(l.out, x[0], x[1],
+                      {.axes = "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]",
+                       .stride = {rows.dilation, columns.dilation},
+                       .padding = {rows.leading, trailing(rows, s.h, s.oh), columns.leading,
+                                   trailing(columns, s.w, s.ow)},
+                       .window_dilation = {rows.stride, columns.stride},
+                       .batch_groups = k.groups},
+                      s.weights(), l.precision)};
 }
 
 }  // namespace glia::stablehlo

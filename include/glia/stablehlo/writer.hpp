@@ -2,91 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/stablehlo/attributes.hpp"
+#include "glia/stablehlo/value.hpp"
 
 namespace glia::stablehlo {
-
-/// The element types that glia's graphs use.
-enum class scalar : std::uint8_t { f32, f64, i1, i32, u8, u32, u64 };
-
-[[nodiscard]] constexpr std::string_view name_of(scalar type) noexcept {
-  constexpr std::string_view names[] = {"f32", "f64", "i1", "i32", "ui8", "ui32", "ui64"};
-  return names[static_cast<std::size_t>(type)];
-}
-[[nodiscard]] constexpr bool is_real(scalar type) noexcept { return type <= scalar::f64; }
-
-/// A value of a module: its number, shape and type. A default-constructed value stands for an
-/// omitted operand.
-struct value {
-  static constexpr std::size_t no_id = static_cast<std::size_t>(-1);
-
-  std::size_t id = no_id;
-  glia::shape shape{};
-  scalar type = scalar::f32;
-
-  [[nodiscard]] explicit operator bool() const noexcept { return id != no_id; }
-};
-
-/// Axes, or other lists of 64-bit integers.
-using numbers = std::vector<std::int64_t>;
-
-[[nodiscard]] inline std::string type_text(const shape& s, scalar type) {
-  std::string result = "tensor<";
-  for (const std::size_t extent : s) {
-    result += std::to_string(extent) + 'x';
-  }
-  return result.append(name_of(type)) + '>';
-}
-[[nodiscard]] inline std::string type_text(const value& v) { return type_text(v.shape, v.type); }
-
-/// Formats a list: [1, 2, 3].
-[[nodiscard]] inline std::string list_text(std::span<const std::int64_t> values) {
-  std::string result;
-  for (const std::int64_t v : values) {
-    result += (result.empty() ? "" : ", ") + std::to_string(v);
-  }
-  return result;
-}
-/// Formats an array attribute: array<i64: 1, 2, 3>.
-[[nodiscard]] inline std::string array_text(std::span<const std::int64_t> values) {
-  return values.empty() ? "array<i64>" : "array<i64: " + list_text(values) + '>';
-}
-
-/// Formats a number of a type so that it can be read back exactly.
-[[nodiscard]] inline std::string literal(double number, scalar type) {
-  if (!is_real(type)) {
-    return type == scalar::i1 ? (number != 0 ? "true" : "false")
-                              : std::to_string(static_cast<std::int64_t>(number));
-  }
-  const double exact =
-      type == scalar::f32 ? static_cast<double>(static_cast<float>(number)) : number;
-  if (!std::isfinite(exact)) {
-    const bool negative = std::signbit(exact);
-    if (std::isnan(exact)) {
-      return type == scalar::f32 ? "0x7FC00000" : "0x7FF8000000000000";
-    }
-    return type == scalar::f32 ? (negative ? "0xFF800000" : "0x7F800000")
-                               : (negative ? "0xFFF0000000000000" : "0x7FF0000000000000");
-  }
-  std::array<char, 40> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), exact,
-                                 std::chars_format::scientific, 17)
-                       .ptr;
-  return {buffer.data(), end};
-}
 
 /// Writes the operations of one function, in StableHLO's generic form and with its oldest
 /// operations, which parsers of all versions can read. Every call writes one or a few operations
@@ -129,11 +56,8 @@ class writer {
     if (values.empty()) {
       return constant(0, s, type);
     }
-    std::string bytes;
-    for (const Number v : values) {
-      append_bytes(bytes, v, type);
-    }
-    return call("constant", {}, "value = dense<\"0x" + bytes + "\"> : " + type_text(s, type), s,
+    return call("constant", {},
+                "value = dense<\"0x" + bytes_text(values, type) + "\"> : " + type_text(s, type), s,
                 type);
   }
   /// Returns a tensor with the numbers 0, 1, 2 ... along an axis.
@@ -243,7 +167,7 @@ class writer {
                 s, x.type);
   }
 
-  // --- reductions and products -------------------------------------------------------------------
+  // --- reductions --------------------------------------------------------------------------------
 
   /// Reduces x over axes by `operation`, such as "add", starting with `start`, and removes the
   /// axes.
@@ -278,66 +202,6 @@ class writer {
     return result;
   }
 
-  /// Returns the product of a and b, summed over the axes `axes_a` of a and `axes_b` of b. The
-  /// leading `batch` axes are the same for both. The result has the batch axes, then the other axes
-  /// of a, then the other axes of b.
-  value dot(const value& a, const value& b, const numbers& axes_a, const numbers& axes_b,
-            std::size_t batch, std::string_view precision) {
-    shape s;
-    numbers leading;
-    for (std::size_t i = 0; i < batch; ++i) {
-      leading.push_back(static_cast<std::int64_t>(i));
-      s.push_back(a.shape[i]);
-    }
-    const auto add_others = [&](const value& x, const numbers& axes) {
-      for (std::size_t i = batch; i < x.shape.rank(); ++i) {
-        if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) == axes.end()) {
-          s.push_back(x.shape[i]);
-        }
-      }
-    };
-    add_others(a, axes_a);
-    add_others(b, axes_b);
-    const std::string batching = batch == 0 ? ""
-                                            : "lhs_batching_dimensions = [" + list_text(leading) +
-                                                  "], rhs_batching_dimensions = [" +
-                                                  list_text(leading) + "], ";
-    return call("dot_general", {a, b},
-                "dot_dimension_numbers = #stablehlo.dot<" + batching +
-                    "lhs_contracting_dimensions = [" + list_text(axes_a) +
-                    "], rhs_contracting_dimensions = [" + list_text(axes_b) + "]>, " +
-                    precision_text(precision),
-                s, a.type);
-  }
-
-  /// The attributes of a convolution over two axes.
-  struct convolution_rule {
-    std::string_view axes;  ///< [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
-    numbers stride{1, 1};
-    numbers padding{0, 0, 0, 0};  ///< before and after, for the first axis and the second
-    numbers input_dilation{1, 1};
-    numbers window_dilation{1, 1};
-    bool reversed = false;
-    std::size_t feature_groups = 1;
-    std::size_t batch_groups = 1;
-  };
-  value convolution(const value& x, const value& w, const convolution_rule& rule, const shape& s,
-                    std::string_view precision) {
-    const numbers& p = rule.padding;
-    const std::string reversal = rule.reversed ? "true, true" : "false, false";
-    return call("convolution", {x, w},
-                "window_strides = " + array_text(rule.stride) + ", padding = dense<[[" +
-                    list_text(std::span(p).first(2)) + "], [" + list_text(std::span(p).last(2)) +
-                    "]]> : tensor<2x2xi64>, lhs_dilation = " + array_text(rule.input_dilation) +
-                    ", rhs_dilation = " + array_text(rule.window_dilation) +
-                    ", window_reversal = array<i1: " + reversal +
-                    ">, dimension_numbers = #stablehlo.conv<" + std::string(rule.axes) +
-                    ">, feature_group_count = " + std::to_string(rule.feature_groups) +
-                    " : i64, batch_group_count = " + std::to_string(rule.batch_groups) +
-                    " : i64, " + precision_text(precision),
-                s, x.type);
-  }
-
   // --- rows by index -----------------------------------------------------------------------------
 
   /// Returns the rows (n, columns) of a table (V, columns) at indices (n, 1). The indices must be
@@ -367,38 +231,6 @@ class writer {
   }
 
  private:
-  static std::string precision_text(std::string_view precision) {
-    const std::string entry = "#stablehlo<precision " + std::string(precision) + ">";
-    return "precision_config = [" + entry + ", " + entry + "]";
-  }
-
-  template <class Number>
-  static void append_bytes(std::string& out, Number number, scalar type) {
-    const auto append = [&](auto exact) {
-      std::array<unsigned char, sizeof(exact)> bytes;
-      std::memcpy(bytes.data(), &exact, sizeof(exact));
-      constexpr std::string_view digits = "0123456789ABCDEF";
-      for (const unsigned char byte : bytes) {
-        out += digits[byte / 16];
-        out += digits[byte % 16];
-      }
-    };
-    switch (type) {
-      case scalar::f32:
-        return append(static_cast<float>(number));
-      case scalar::f64:
-        return append(static_cast<double>(number));
-      case scalar::i32:
-        return append(static_cast<std::int32_t>(number));
-      case scalar::u32:
-        return append(static_cast<std::uint32_t>(number));
-      case scalar::u64:
-        return append(static_cast<std::uint64_t>(number));
-      default:
-        return append(static_cast<std::uint8_t>(number));
-    }
-  }
-
   /// Returns a function of two numbers, for reductions.
   static std::string region(std::string_view operation, scalar type) {
     const std::string t = type_text({}, type);

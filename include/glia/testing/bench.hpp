@@ -58,7 +58,7 @@ class bench {
     sizes_.push_back(values.size());
     tensor t = device_->from_host(std::span<const float>(values), s);
     if (keep_) {
-      kept_.emplace_back(t, std::move(values));
+      operands_.emplace_back(t, std::move(values));
     }
     return t;
   }
@@ -83,7 +83,7 @@ class bench {
   [[nodiscard]] const std::vector<std::size_t>& operand_sizes() const { return sizes_; }
 
   [[nodiscard]] bool operands_kept() const {
-    return std::all_of(kept_.begin(), kept_.end(), [&](const auto& operand) {
+    return std::all_of(operands_.begin(), operands_.end(), [&](const auto& operand) {
       std::vector<float> current(operand.second.size());
       device_->to_host(operand.first, std::span<float>(current));
       return current == operand.second;
@@ -103,7 +103,7 @@ class bench {
   bool keep_;
   std::optional<injection> special_;
   std::vector<std::size_t> sizes_;
-  std::vector<std::pair<tensor, std::vector<float>>> kept_;
+  std::vector<std::pair<tensor, std::vector<float>>> operands_;
   std::vector<double> outputs_;
   std::vector<shape> shapes_;
 };

@@ -148,7 +148,7 @@ inline void write_checkpoint(const std::filesystem::path& path, training_state s
     content.tensors.push_back(
         {std::string(detail::sums_name), {state.sums.size()}, std::move(state.sums)});
   }
-  for (named_tensor& k : state.kept) {
+  for (named_tensor& k : state.callback_state) {
     k.name.insert(0, detail::kept_prefix);
     content.tensors.push_back(std::move(k));
   }
@@ -200,7 +200,7 @@ inline void write_checkpoint(const std::filesystem::path& path, training_state s
     const auto* doubles = std::get_if<std::vector<double>>(&t.values);
     if (t.name.starts_with(kept_prefix)) {
       t.name.erase(0, kept_prefix.size());
-      state.kept.push_back(std::move(t));
+      state.callback_state.push_back(std::move(t));
     } else if (t.name == history_name) {
       state.history = history_of(t, state.metrics, file);
     } else if (t.name == sums_name && doubles != nullptr) {

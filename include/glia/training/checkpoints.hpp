@@ -1,147 +1,30 @@
 #pragma once
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
 #include "glia/core/whole_file.hpp"
 #include "glia/models/model_identity.hpp"
+#include "glia/training/background_writer.hpp"
 #include "glia/training/callback.hpp"
 #include "glia/training/checkpoint_file.hpp"
+#include "glia/training/checkpoint_folder.hpp"
+#include "glia/training/folder_lock.hpp"
 #include "glia/training/not_finite.hpp"
 #include "glia/training/watched_score.hpp"
 
 namespace glia {
-
-namespace detail {
-
-/// Runs tasks on a background thread, one at a time. If a task throws an exception, the next call
-/// of a member function rethrows it.
-class background_writer {
- public:
-  background_writer() : thread_([this] { work(); }) {}
-  background_writer(const background_writer&) = delete;
-  background_writer& operator=(const background_writer&) = delete;
-  ~background_writer() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-
-  /// Waits for the previous task to end and starts the next one.
-  void start(std::function<void()> task) {
-    finish();
-    {
-      const std::lock_guard lock(mutex_);
-      task_ = std::move(task);
-    }
-    changed_.notify_all();
-  }
-  /// Waits until no task runs.
-  void finish() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !task_; });
-    rethrow();
-  }
-  /// Rethrows the exception of a failed task, if there is one. Does not wait.
-  void look() {
-    const std::lock_guard lock(mutex_);
-    rethrow();
-  }
-
- private:
-  void rethrow() {
-    if (failure_ != nullptr) {
-      std::rethrow_exception(std::exchange(failure_, nullptr));
-    }
-  }
-  void work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [&] { return stopping_ || task_; });
-      if (!task_) {
-        return;
-      }
-      lock.unlock();
-      std::exception_ptr failure;
-      try {
-        task_();
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      lock.lock();
-      task_ = nullptr;
-      failure_ = failure;
-      changed_.notify_all();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::function<void()> task_;
-  std::exception_ptr failure_;
-  bool stopping_ = false;
-  std::thread thread_;
-};
-
-/// A lock on a checkpoint folder. Only one training at a time, in this program or in another, can
-/// hold the lock and write to the folder. The locked file is .glia-lock in the folder; it is not
-/// removed. On file systems without locks, the lock has no effect.
-class folder_lock {
- public:
-  /// Throws `data_error` if another training holds the lock.
-  explicit folder_lock(const std::filesystem::path& folder)
-      : file_(open((folder / ".glia-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-    if (file_ >= 0 && flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      close(file_);
-      throw data_error(text(folder.string(),
-                            ": another running training writes its checkpoints to this folder; "
-                            "wait until it ends, or use another folder"));
-    }
-  }
-  folder_lock(const folder_lock&) = delete;
-  folder_lock& operator=(const folder_lock&) = delete;
-  ~folder_lock() {
-    if (file_ < 0) {
-      return;
-    }
-    if (getpid() == owner_) {  // a child process inherits the lock but does not own it
-      flock(file_, LOCK_UN);
-    }
-    close(file_);
-  }
-
- private:
-  int file_;
-  pid_t owner_ = getpid();
-};
-
-}  // namespace detail
 
 /// The options of `checkpoints`: when checkpoints are written, and how many are kept.
 struct checkpoint_options {
@@ -234,43 +117,11 @@ class checkpoints {
   /// exist.
   [[nodiscard]] static std::vector<std::filesystem::path> newest_first(
       const std::filesystem::path& folder) {
-    std::vector<std::pair<std::uint64_t, std::filesystem::path>> found;
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-      if (const auto step = step_of(entry.path().filename().string())) {
-        found.emplace_back(*step, entry.path());
-      }
-    }
-    std::sort(found.rbegin(), found.rend());
-    std::vector<std::filesystem::path> result;
-    result.reserve(found.size());
-    for (auto& [step, path] : found) {
-      result.push_back(std::move(path));
-    }
-    return result;
+    return detail::checkpoints_newest_first(folder);
   }
 
  private:
   using clock = std::chrono::steady_clock;
-  static constexpr std::string_view before_step = "step-";
-  static constexpr std::string_view ending = ".safetensors";
-  static constexpr const char* best_name = "best.safetensors";
-
-  [[nodiscard]] static std::string name_of(std::uint64_t step) {
-    const std::string digits = std::to_string(step);
-    constexpr std::size_t width = 9;
-    return std::string(before_step) + std::string(width - std::min(width, digits.size()), '0') +
-           digits + std::string(ending);
-  }
-  [[nodiscard]] static std::optional<std::uint64_t> step_of(std::string_view name) {
-    std::uint64_t step = 0;
-    if (!name.starts_with(before_step) || !name.ends_with(ending)) {
-      return std::nullopt;
-    }
-    const auto [end, failure] = std::from_chars(name.data() + before_step.size(),
-                                                name.data() + name.size() - ending.size(), step);
-    return failure == std::errc() && name == name_of(step) ? std::optional(step) : std::nullopt;
-  }
 
   void begin(const training& t) {
     std::error_code failure;
@@ -285,8 +136,9 @@ class checkpoints {
     identity_ = detail::model_identity(t.plan, t.sample_shape);
     const std::vector<std::filesystem::path> files = newest_first(folder_);
     require<data_error>(
-        !files.empty() || options_.monitor.empty() || !std::filesystem::exists(folder_ / best_name),
-        folder_.string(), ": the folder contains the ", best_name,
+        !files.empty() || options_.monitor.empty() ||
+            !std::filesystem::exists(folder_ / detail::best_checkpoint),
+        folder_.string(), ": the folder contains the ", detail::best_checkpoint,
         " of another training, which this training would replace; move it, or use another folder");
     if (t.resume) {
       go_on(t, files);
@@ -366,41 +218,18 @@ class checkpoints {
     writer_->start([state = std::move(current), identity = identity_, folder = folder_,
                     keep = options_.keep_last, best, goes_back]() mutable {
       const std::uint64_t step = state.step;
-      const std::filesystem::path path = folder / name_of(step);
+      const std::filesystem::path path = folder / detail::checkpoint_name(step);
       detail::write_checkpoint(path, std::move(state), std::move(identity));
       if (best) {
-        stand_in(path, folder / best_name);
+        detail::mark_best_checkpoint(path);
       }
       // Checkpoints of later steps do not count: they are damaged, since the training was not
       // resumed from them, or the training has gone back to an earlier step.
-      std::vector<std::filesystem::path> files = newest_first(folder);
-      const auto counted = std::find_if(files.begin(), files.end(), [&](const auto& p) {
-        return step_of(p.filename().string()) <= step;
-      });
-      std::error_code ignored;
-      for (auto later = files.begin(); goes_back && later != counted; ++later) {
-        std::filesystem::remove(*later, ignored);
+      if (goes_back) {
+        detail::remove_later_checkpoints(folder, step);
       }
-      for (auto old = counted; old != files.end(); ++old) {
-        if (static_cast<std::size_t>(old - counted) >= keep) {
-          std::filesystem::remove(*old, ignored);
-        }
-      }
+      detail::remove_old_checkpoints(folder, step, keep);
     });
-  }
-
-  /// Gives `file` the second name `name`. Replaces a file that already has this name.
-  static void stand_in(const std::filesystem::path& file, const std::filesystem::path& name) {
-    const std::filesystem::path between = name.parent_path() / ".glia-best";
-    std::error_code failure;
-    std::filesystem::remove(between, failure);
-    std::filesystem::create_hard_link(file, between, failure);
-    if (failure) {  // for example on file systems without hard links
-      std::filesystem::copy_file(file, between, failure);
-    }
-    require<data_error>(!failure, name.string(), ": cannot be written (", failure.message(), ")");
-    std::filesystem::rename(between, name, failure);
-    require<data_error>(!failure, name.string(), ": cannot be replaced (", failure.message(), ")");
   }
 
   [[nodiscard]] double seconds_since_last() const {

@@ -45,7 +45,7 @@ struct profile {
   double seconds = 0;                  ///< Seconds of all measured steps together.
   std::vector<profile_entry> entries;  ///< Times by layer, phase and kernel.
   /// Seconds spent on other activities by name, such as waiting for data.
-  std::vector<std::pair<std::string, double>> others;
+  std::vector<std::pair<std::string, double>> activities;
   std::vector<layer_summary> layers;         ///< Layers of the model.
   std::size_t batch_size = 0;                ///< Samples in a batch.
   std::size_t number_bytes = sizeof(float);  ///< Bytes of an element.
@@ -58,7 +58,7 @@ struct profile {
     for (const profile_entry& e : entries) {
       known += e.seconds;
     }
-    for (const auto& [name, took] : others) {
+    for (const auto& [name, took] : activities) {
       known += took;
     }
     return seconds > 0 ? known / seconds : 0;
@@ -160,10 +160,10 @@ inline void profile::add(const timeline& times, double took) {
     }
   }
   for (const named_time& other : times.operations) {
-    const auto known = std::find_if(others.begin(), others.end(),
+    const auto known = std::find_if(activities.begin(), activities.end(),
                                     [&](const auto& o) { return o.first == other.name; });
-    if (known == others.end()) {
-      others.emplace_back(other.name, seconds_of(other));
+    if (known == activities.end()) {
+      activities.emplace_back(other.name, seconds_of(other));
     } else {
       known->second += seconds_of(other);
     }
@@ -231,7 +231,7 @@ inline std::vector<std::vector<std::string>> profile::layer_rows() const {
   const auto add_other = [&](const std::string& name, double took) {
     rows.push_back({name, "", "", "", milliseconds(took), share_of(took), "", "", "", "", "", ""});
   };
-  for (const auto& [name, took] : others) {
+  for (const auto& [name, took] : activities) {
     add_other(name, took);
   }
   add_other("not accounted for", seconds * (1 - accounted()));

@@ -1,27 +1,26 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "glia/core/inline.hpp"
-#include "glia/data/batch_loader.hpp"
 #include "glia/data/dataset_view.hpp"
 #include "glia/training/callback.hpp"
+#include "glia/training/callback_list.hpp"
 #include "glia/training/device_state.hpp"
 #include "glia/training/fit_options.hpp"
-#include "glia/training/interrupt.hpp"
 #include "glia/training/running_scores.hpp"
 #include "glia/training/training_job.hpp"
 #include "glia/training/training_step.hpp"
 
 namespace glia {
+
+namespace detail {
+class epoch_steps;
+}  // namespace detail
 
 /// The loop over the epochs of a call of `fit`. Callbacks see it as a `training`.
 class training_loop final : public training {
@@ -58,7 +57,7 @@ class training_loop final : public training {
   }
   void add_note(const std::string& line) const override { results_.notes.push_back(line); }
   [[nodiscard]] std::vector<named_tensor>& callback_state() const override {
-    return counters().kept;
+    return counters().callback_state;
   }
 
  private:
@@ -68,11 +67,6 @@ class training_loop final : public training {
   /// The ranks that train together; null if this process trains alone.
   [[nodiscard]] training_ranks* ranks() const { return step_.ranks(); }
   [[nodiscard]] bool stopped() const { return !results_.stop_reason.empty(); }
-  void add(callback c) {
-    if (rank == 0 || !c.first_rank_only()) {
-      callbacks_.push_back(std::move(c));
-    }
-  }
 
   /// Throws an error if a data set or the metrics do not fit the model.
   void require_fitting_data(const dataset_view& train, const dataset_view* validation);
@@ -81,19 +75,9 @@ class training_loop final : public training {
   void train(const dataset_view& train, const dataset_view* validation);
   void run_behind_frozen_layers(const dataset_view& train, const dataset_view* validation);
   void run_epochs(const dataset_view& train, const dataset_view* validation);
-  /// Takes the remaining steps of the epoch with this index.
-  void take_steps(batch_loader& loader, std::span<const std::uint32_t> order, model_part part,
-                  std::uint64_t index);
+  /// Takes the remaining steps of the epoch.
+  void take_steps(detail::epoch_steps& steps);
   [[nodiscard]] epoch_record record_so_far() const;
-  /// Counts a batch after its training step.
-  void count_batch(const batch& b, std::uint64_t index) const {
-    training_state& current = counters();
-    current.epoch = index + 1;
-    current.position += b.whole_size();
-    current.samples = epoch_samples;
-    current.batch_size = batch_size;
-    current.shuffled = options_.shuffle;
-  }
   /// Saves the sums of an incomplete epoch, so that it can be resumed.
   void save_sums() const {
     if (counters().position > 0) {
@@ -106,19 +90,13 @@ class training_loop final : public training {
   void tell(glia::event current, const glia::frozen_pass* pass = nullptr);
   /// Counts the graphs that the backend has compiled so far. Zero if it does not compile graphs.
   [[nodiscard]] compilations compiled() const { return job_.net.device().compilations(); }
-  /// Puts the samples of the epoch with this index in their order.
-  void shuffle_for(std::uint64_t index, std::vector<std::uint32_t>& order) const;
-  /// Finds the first kernel of a step whose result is not finite, on the lowest rank with such a
-  /// kernel.
-  [[nodiscard]] std::string find_not_finite(const batch& b) const;
 
   const training_job& job_;
   device_state& state_;
   training_step& step_;
   const fit_options& options_;
   glia::history& results_;
-  std::vector<callback> callbacks_;
-  std::optional<interrupt_guard> interrupt_;
+  detail::callback_list callbacks_;
   std::unique_ptr<running_scores> sums_;
   compilations before_ = compiled();     // before this call of fit
   const dataset_view* train_ = nullptr;  // while the epochs run

@@ -1,13 +1,9 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <numeric>
+#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,13 +11,12 @@
 #include "glia/core/inline.hpp"
 #include "glia/data/row_store.hpp"
 #include "glia/training/batch_checks.hpp"
+#include "glia/training/epoch_steps.hpp"
 #include "glia/training/evaluate_core.hpp"
 #include "glia/training/fit.hpp"
 #include "glia/training/fit_setup.hpp"
 #include "glia/training/frozen_outputs_impl.hpp"
-#include "glia/training/local_step.hpp"
-#include "glia/training/not_finite.hpp"
-#include "glia/training/progress.hpp"
+#include "glia/training/trace_not_finite.hpp"
 #include "glia/training/training_loop.hpp"
 
 namespace glia {
@@ -34,7 +29,8 @@ GLIA_INLINE training_loop::training_loop(const training_job& job, device_state& 
       state_(state),
       step_(steps),
       options_(options),
-      results_(results) {
+      results_(results),
+      callbacks_(options, ranks() == nullptr ? 0 : ranks()->rank()) {
   require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
   if (ranks() != nullptr) {
     rank = ranks()->rank();
@@ -43,22 +39,6 @@ GLIA_INLINE training_loop::training_loop(const training_job& job, device_state& 
   resume = options.resume;
   batch_size = options.batch_size;
   epochs = options.epochs;
-  if (options.progress != nullptr) {
-    add(progress_bar(*options.progress));
-  }
-  for (const bool runs_last : {false, true}) {
-    for (const callback& c : options.callbacks) {
-      if (c.runs_last() == runs_last) {
-        add(c);
-      }
-    }
-  }
-  if (options.stop_at_interrupt) {
-    interrupt_.emplace();
-    callbacks_.emplace_back([this](const training&) {
-      return interrupt_->interrupted() ? interrupt_training(interrupt_->reason()) : keep_training();
-    });
-  }
 }
 
 GLIA_INLINE training_loop::~training_loop() {
@@ -127,7 +107,7 @@ GLIA_INLINE void training_loop::begin() {
     current.sums.clear();
     current.seconds = 0;
     current.history.clear();
-    current.kept.clear();
+    current.callback_state.clear();
   }
   sums_ = std::make_unique<running_scores>(job_.net.device(), measured_metrics(),
                                            detail::class_border(job_.net.plan(), job_.loss));
@@ -203,14 +183,11 @@ GLIA_INLINE void training_loop::run_behind_frozen_layers(const dataset_view& tra
 
 GLIA_INLINE void training_loop::run_epochs(const dataset_view& train,
                                            const dataset_view* validation) {
-  std::vector<std::uint32_t> order(train.size());
-  batch_loader loader(train, options_.batch_size, step_.runner().share());
+  detail::epoch_steps steps(job_, state_, step_, options_, train, *sums_);
   train_ = &train;
   while (counters().history.size() < options_.epochs && !stopped()) {
-    const bool going_on = counters().position > 0;
-    const std::uint64_t index = going_on ? counters().epoch - 1 : counters().epoch;
-    shuffle_for(index, order);
-    if (!going_on) {
+    steps.shuffle_samples();
+    if (counters().position == 0) {
       sums_->reset();
       counters().seconds = 0;
     }
@@ -218,7 +195,7 @@ GLIA_INLINE void training_loop::run_epochs(const dataset_view& train,
     if (stopped()) {
       break;
     }
-    take_steps(loader, order, detail::part_for(train), index);
+    take_steps(steps);
     if (!stopped()) {
       tell(glia::event::train_batches_end);
     }
@@ -252,20 +229,17 @@ GLIA_INLINE void training_loop::run_epochs(const dataset_view& train,
   }
 }
 
-GLIA_INLINE void training_loop::take_steps(batch_loader& loader,
-                                           std::span<const std::uint32_t> order, model_part part,
-                                           std::uint64_t index) {
+GLIA_INLINE void training_loop::take_steps(detail::epoch_steps& steps) {
   training_state& current = counters();
   const auto start = clock::now();
   const double offset = current.seconds;
-  loader.start(order.subspan(current.position), index);
+  steps.start();
   const auto next = [&] {
     const timeline::span waiting(step_.times(), "data");
-    return loader.next();
+    return steps.next();
   };
   for (const batch* b = nullptr; !stopped() && (b = next()) != nullptr;) {
-    step_.run(job_, state_, part, *b, sums_.get(), std::min(batch_size, epoch_samples));
-    count_batch(*b, index);
+    steps.take(*b);
     current.seconds = offset + std::chrono::duration<double>(clock::now() - start).count();
     tell(glia::event::train_batch_end);
   }
@@ -275,59 +249,11 @@ GLIA_INLINE void training_loop::take_steps(batch_loader& loader,
   current.seconds = offset + std::chrono::duration<double>(clock::now() - start).count();
 }
 
-GLIA_INLINE void training_loop::shuffle_for(std::uint64_t index,
-                                            std::vector<std::uint32_t>& order) const {
-  std::iota(order.begin(), order.end(), 0U);
-  if (options_.shuffle) {
-    shuffle(std::span(order), {.seed = counters().seed,
-                               .stream = detail::shuffle_stream,
-                               .step = static_cast<std::uint32_t>(index)});
-  }
-}
-
 GLIA_INLINE std::string training_loop::trace_not_finite(const training_state& earlier) const {
-  const training_state original = state_.read(job_.net);
-  const auto go_back_to = [&](const training_state& saved) {
-    state_.restore(job_.net, saved);
-    results_.epochs = counters().history;
-    sums_->reset();
-    if (saved.position > 0) {
-      sums_->go_on_from(saved.sums);
-    }
-  };
-  go_back_to(earlier);
-  const std::uint64_t index = earlier.position > 0 ? earlier.epoch - 1 : earlier.epoch;
-  std::vector<std::uint32_t> order(train_->size());
-  shuffle_for(index, order);
-  batch_loader loader(*train_, options_.batch_size, step_.runner().share());
-  loader.start(std::span<const std::uint32_t>(order).subspan(earlier.position), index);
-  training_state previous = earlier;
-  while (const batch* b = loader.next()) {
-    step_.run(job_, state_, detail::part_for(*train_), *b, sums_.get(),
-              std::min(batch_size, epoch_samples));
-    count_batch(*b, index);
-    training_state current = state_.read(job_.net);
-    if (!std::isfinite(sums_->loss()) || !detail::all_finite(current.tensors)) {
-      const std::uint64_t first = current.step;
-      go_back_to(previous);
-      return text("step ", first, " of epoch ", previous.history.size() + 1, ", first in ",
-                  find_not_finite(*b));
-    }
-    previous = std::move(current);
-  }
-  go_back_to(original);
-  return "a step that did not occur again";
-}
-
-GLIA_INLINE std::string training_loop::find_not_finite(const batch& b) const {
-  std::string found;
-  if (b.size > 0) {
-    found = detail::first_not_finite(job_, state_, detail::part_for(*train_), b);
-  }
-  if (ranks() != nullptr) {
-    found = ranks()->first_text(found);
-  }
-  return found.empty() ? "no kernel, when they run one by one" : found;
+  detail::epoch_steps steps(job_, state_, step_, options_, *train_, *sums_);
+  std::string description = detail::trace_not_finite(steps, earlier);
+  results_.epochs = counters().history;
+  return description;
 }
 
 GLIA_INLINE epoch_record training_loop::record_so_far() const {
@@ -367,14 +293,7 @@ GLIA_INLINE void training_loop::tell(glia::event current, const glia::frozen_pas
   epoch =
       progress.history.size() + (samples_done > 0 || current == glia::event::epoch_begin ? 1 : 0);
   step = progress.step;
-  callback_result said;
-  for (const callback& c : callbacks_) {
-    const callback_result v = c(*this);
-    if (v.next != callback_result::action::proceed &&
-        said.next == callback_result::action::proceed) {
-      said = v;
-    }
-  }
+  callback_result said = callbacks_.call(*this);
   if (ranks() != nullptr && current != glia::event::train_end) {
     said = ranks()->agree(said);
   }

@@ -44,7 +44,7 @@ struct training_state {
   /// Complete epochs of the last call of `fit`.
   std::vector<epoch_record> history = {};
   /// Tensors that callbacks store. Each name begins with the name of the callback.
-  std::vector<named_tensor> kept = {};
+  std::vector<named_tensor> callback_state = {};
 
   friend bool operator==(const training_state&, const training_state&) = default;
 };

@@ -12,6 +12,7 @@
 #include "glia/core/error.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/elementwise.hpp"
+#include "glia/onnx/reading/alignment.hpp"
 #include "glia/onnx/reading/operation.hpp"
 
 // Element-wise operations. Boolean values that depend on samples are stored as the numbers 1 and 0.
@@ -41,7 +42,7 @@ template <class F>
 void elementwise(operation& n, std::size_t count, const F& f,
                  element_type type = ::onnx::TensorProto::UNDEFINED) {
   require_operands(n, count);
-  aligned operands = n.out.align(n.x);
+  aligned operands = align(n.out, n.x);
   tensor result = graph_builder::with_value(operands.like, f(operands.values));
   // The broadcast result can have more axes in memory than the smaller operands.
   const shape whole = shape_of(result.stored);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/onnx/reading/alignment.hpp"
 #include "glia/onnx/reading/elementwise.hpp"
 
 // Activations and other functions of one operand.
@@ -26,7 +27,7 @@ inline void clip(operation& n) {
       operands.push_back(
           n.has(i) ? n.x[i] : known_tensor(real_numbers({i == 1 ? -max_float : max_float}, {})));
     }
-    const aligned bounded = n.out.align(operands);
+    const aligned bounded = align(n.out, operands);
     const value_id raised =
         n.out.binary(binary_function::maximum, bounded.values[0], bounded.values[1]);
     return n.give_like(bounded.like,

@@ -12,6 +12,7 @@
 #include "glia/onnx/reading/graph_body.hpp"
 #include "glia/onnx/reading/operation.hpp"
 #include "glia/onnx/reading/read_result.hpp"
+#include "glia/onnx/reading/weight_inputs.hpp"
 
 namespace glia::onnx {
 
@@ -52,7 +53,8 @@ class joined_nodes {
         }
         continue;
       }
-      if (!is_bias_of(x, other) || !out_->is_at_hand(other, flat(other.axes), {other.size()})) {
+      if (!is_bias_of(x, other) ||
+          !is_at_hand(out_->weights, other, flat(other.axes), {other.size()})) {
         continue;
       }
       const auto* const dense = maker->kernel.as<kernels::dense>();

@@ -9,6 +9,7 @@
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/dropout.hpp"
 #include "glia/kernels/normalization.hpp"
+#include "glia/onnx/reading/alignment.hpp"
 #include "glia/onnx/reading/classes.hpp"
 
 // Normalizations and dropout. The channels are along axis 1.
@@ -123,7 +124,7 @@ inline void layer_normalization(operation& n) {
     return mean;
   };
   const std::vector<tensor> both{x, mean_of(x)};
-  const aligned operands = out.align(both);
+  const aligned operands = align(out, both);
   const tensor centered = graph_builder::with_value(
       operands.like, out.subtract(operands.values[0], operands.values[1]));
   const tensor variance =
@@ -132,7 +133,7 @@ inline void layer_normalization(operation& n) {
       out.apply(unary_function::reciprocal,
                 out.apply(unary_function::sqrt, out.affine(variance.id, 1, epsilon)));
   const std::vector<tensor> parts{centered, graph_builder::with_value(variance, inverse)};
-  const aligned factors = out.align(parts);
+  const aligned factors = align(out, parts);
   return graph_builder::with_value(factors.like,
                                    out.multiply(factors.values[0], factors.values[1]));
 }
@@ -225,7 +226,7 @@ inline void lp_normalization(operation& n) {
                        {n.out.binary(binary_function::equal, norm.id, n.out.constant({}, {0})),
                         n.out.constant({}, {1}), norm.id});
   const std::vector<tensor> both{x, norm};
-  const aligned operands = n.out.align(both);
+  const aligned operands = align(n.out, both);
   n.give_like(operands.like,
               n.out.binary(binary_function::divide, operands.values[0], operands.values[1]));
 }

@@ -112,6 +112,14 @@ struct numbers {
   return {type, std::move(extents), std::move(elements)};
 }
 
+/// Returns the elements as real numbers.
+[[nodiscard]] inline std::vector<double> reals_of(const numbers& x) {
+  if (x.real()) {
+    return x.reals();
+  }
+  return {x.integers().begin(), x.integers().end()};
+}
+
 /// Throws `data_error` if there are more elements than the limit.
 inline void require_few(const dims& extents) {
   require<data_error>(count_of(extents) <= numbers::max_size, "a tensor of shape ", words(extents),

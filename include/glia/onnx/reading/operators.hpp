@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "glia/onnx/reading/blocks.hpp"
+#include "glia/onnx/reading/cast.hpp"
 #include "glia/onnx/reading/classes.hpp"
 #include "glia/onnx/reading/elementwise.hpp"
 #include "glia/onnx/reading/functions.hpp"
@@ -15,6 +16,7 @@
 #include "glia/onnx/reading/recurrence.hpp"
 #include "glia/onnx/reading/reductions.hpp"
 #include "glia/onnx/reading/resize.hpp"
+#include "glia/onnx/reading/shapes.hpp"
 #include "glia/onnx/reading/windows.hpp"
 
 namespace glia::onnx::reading {

@@ -11,7 +11,9 @@
 #include "glia/core/error.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/indexing.hpp"
-#include "glia/onnx/reading/shapes.hpp"
+#include "glia/onnx/reading/elementwise.hpp"
+#include "glia/onnx/reading/operation.hpp"
+#include "glia/onnx/reading/reshaping.hpp"
 
 // Slicing, joining and repeating tensors.
 namespace glia::onnx::reading {

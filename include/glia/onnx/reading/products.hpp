@@ -8,6 +8,7 @@
 #include "glia/core/error.hpp"
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/products.hpp"
+#include "glia/onnx/reading/alignment.hpp"
 #include "glia/onnx/reading/parts.hpp"
 
 // Matrix products.
@@ -52,7 +53,7 @@ struct factors {
     values.extents = pieces;
     values.extents.push_back(w.extents[1]);
     order.push_back(pieces.size());
-    weights = out.constant(weights_shape, graph_builder::reals_of(permuted(values, order)));
+    weights = out.constant(weights_shape, reals_of(permuted(values, order)));
   } else {
     const tensor parts = out.split(w, 0, pieces);
     std::vector<std::size_t> part_places;
@@ -109,7 +110,7 @@ inline void gemm(operation& n) {
     c.id = n.out.affine(c.id, beta, 0);
   }
   const std::vector<tensor> both{n.out.computed(product), c};
-  const aligned operands = n.out.align(both);
+  const aligned operands = align(n.out, both);
   n.give(
       graph_builder::with_value(operands.like, n.out.add(operands.values[0], operands.values[1])));
 }

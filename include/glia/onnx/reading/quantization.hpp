@@ -11,6 +11,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/kernels/quantization.hpp"
+#include "glia/onnx/reading/alignment.hpp"
 #include "glia/onnx/reading/parts.hpp"
 
 // 8-bit quantization. A QuantizeLinear node followed by DequantizeLinear is glia's fake_quantize.
@@ -87,7 +88,7 @@ inline void quantize_plainly(operation& n, const quantized_steps& steps) {
   const std::vector<tensor> three{in_graph(n.out, n.x[0]),
                                   axis_tensor(steps.zeros, steps.axis, rank),
                                   axis_tensor(steps.scales, steps.axis, rank)};
-  const aligned operands = n.out.align(three);
+  const aligned operands = align(n.out, three);
   const value_id whole = rounded_to_even(
       n.out, n.out.binary(binary_function::divide, operands.values[0], operands.values[2]));
   tensor result = graph_builder::with_value(
@@ -123,7 +124,7 @@ inline void quantize_linear(operation& n) {
   // This value is the result as the file defines it. Nodes that dequantize it use `near` instead,
   // so this usually remains unused.
   const std::vector<tensor> both{near, axis_tensor(steps.scales, steps.axis, x.rank())};
-  const aligned operands = n.out.align(both);
+  const aligned operands = align(n.out, both);
   tensor whole = graph_builder::with_value(
       operands.like, n.out.apply({unary_function::affine, 1, static_cast<double>(range.zero)},
                                  n.out.divide(operands.values[0], operands.values[1])));
@@ -149,7 +150,7 @@ inline void dequantize_linear(operation& n) {
   const tensor source = in_graph(n.out, x);
   const std::vector<tensor> three{source, axis_tensor(steps.zeros, steps.axis, x.rank()),
                                   axis_tensor(steps.scales, steps.axis, x.rank())};
-  const aligned operands = n.out.align(three);
+  const aligned operands = align(n.out, three);
   n.give(graph_builder::with_value(
       operands.like,
       n.out.multiply(n.out.subtract(operands.values[0], operands.values[1]), operands.values[2])));

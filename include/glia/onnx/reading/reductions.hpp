@@ -9,6 +9,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/kernels/pooling.hpp"
+#include "glia/onnx/reading/alignment.hpp"
 #include "glia/onnx/reading/parts.hpp"
 
 // Reductions along axes.
@@ -253,7 +254,7 @@ struct shifted_logarithms {
       maximum.id = out.apply(unary_map{unary_function::clamp, -bound, bound}, maximum.id);
     }
     const std::vector<tensor> both{x, maximum};
-    const aligned operands = out.align(both);
+    const aligned operands = align(out, both);
     shifted = graph_builder::with_value(operands.like,
                                         out.subtract(operands.values[0], operands.values[1]));
     sums =
@@ -267,7 +268,7 @@ struct shifted_logarithms {
                                                  std::size_t axis) {
   const shifted_logarithms logarithms(out, x, {{axis}});
   const std::vector<tensor> both{logarithms.shifted, logarithms.sums};
-  const aligned operands = out.align(both);
+  const aligned operands = align(out, both);
   return graph_builder::with_value(operands.like,
                                    out.subtract(operands.values[0], operands.values[1]));
 }
@@ -282,7 +283,7 @@ inline void reduce_log_sum_exp(operation& n) {
   }
   const shifted_logarithms logarithms(n.out, x, reduced, true);
   const std::vector<tensor> both{logarithms.sums, logarithms.maximum};
-  const aligned operands = n.out.align(both);
+  const aligned operands = align(n.out, both);
   give_reduced(
       n,
       graph_builder::with_value(operands.like, n.out.add(operands.values[0], operands.values[1])),

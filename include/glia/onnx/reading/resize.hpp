@@ -220,7 +220,7 @@ inline void resize(operation& n) {
   } else {
     const std::size_t i = old ? 1 : 2;
     if (n.has(i) && n.x[i].size() > 0) {
-      scales = graph_builder::reals_of(n.known(i));
+      scales = reals_of(n.known(i));
     }
     if (!old && n.has(3) && n.x[3].size() > 0) {
       sizes = n.known_integers(3);
@@ -244,7 +244,7 @@ inline void resize(operation& n) {
   }
   std::vector<double> roi;
   if (coordinates == "tf_crop_and_resize") {
-    roi = graph_builder::reals_of(n.known(1));
+    roi = reals_of(n.known(1));
     require<data_error>(roi.size() == 2 * axes.size() &&
                             std::all_of(roi.begin(), roi.end(),
                                         [](double number) { return std::isfinite(number); }),

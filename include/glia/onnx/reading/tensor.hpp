@@ -125,6 +125,21 @@ struct tensor {
   return result;
 }
 
+/// Returns the extents in memory that form an axis of the file.
+[[nodiscard]] inline dims stored_extents(const tensor& t, std::size_t axis) {
+  dims extents;
+  for (const std::size_t place : t.axes[axis]) {
+    extents.push_back(t.stored[place]);
+  }
+  return extents;
+}
+
+/// Returns whether a value consists of known numbers. Results that are computed only from known
+/// numbers are known numbers, too.
+[[nodiscard]] inline bool is_numbers(const tensor& t) {
+  return !t || t.known != nullptr || (t.source != nullptr && t.size() <= 1);
+}
+
 /// Returns the axes in memory, in the order of the file's axes.
 [[nodiscard]] inline std::vector<std::size_t> flat(const axis_layout& axes) {
   std::vector<std::size_t> result;

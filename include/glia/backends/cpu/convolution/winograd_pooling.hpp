@@ -41,9 +41,9 @@ class winograd_pooling {
         packed_(packed) {
     std::fill_n(zeros_.data(), s.c, T{0});
     if (packed == nullptr) {
-      made_ = detail::host_tensor<T>(memory, {products, panels_, 1 + s.c, panel_width_});
-      pack_transformed(loops, w, s.c, s.o, made_.data());
-      packed_ = made_.data();
+      packed_weights_ = detail::host_tensor<T>(memory, {products, panels_, 1 + s.c, panel_width_});
+      pack_transformed(loops, w, s.c, s.o, packed_weights_.data());
+      packed_ = packed_weights_.data();
     }
   }
 
@@ -121,7 +121,7 @@ class winograd_pooling {
   std::size_t panel_width_;
   detail::host_tensor<T> zeros_;
   const T* packed_;
-  detail::host_tensor<T> made_;  // packed weights, if the caller passes unpacked weights
+  detail::host_tensor<T> packed_weights_;  // packed weights, if the caller passes unpacked weights
 };
 
 }  // namespace glia::cpu_loops
