@@ -30,10 +30,14 @@ class stub_backend : public glia::backend {
     return host_.from_host(values, s);
   }
   // The only functions that wait for results. All others may return before their work is done.
-  void to_host(const glia::tensor& x, std::span<float> to) const override { host_.to_host(x, to); }
-  void to_host(const glia::tensor& x, std::span<double> to) const override { host_.to_host(x, to); }
-  void to_host(const glia::tensor& x, std::span<std::int32_t> to) const override {
-    host_.to_host(x, to);
+  void to_host(const glia::tensor& x, std::span<float> destination) const override {
+    host_.to_host(x, destination);
+  }
+  void to_host(const glia::tensor& x, std::span<double> destination) const override {
+    host_.to_host(x, destination);
+  }
+  void to_host(const glia::tensor& x, std::span<std::int32_t> destination) const override {
+    host_.to_host(x, destination);
   }
 
   // --- kernels ---

@@ -95,7 +95,8 @@ class node_by_node final : public executable {
   }
 
   std::shared_ptr<const backend> backend_;
-  // For each value, the last node that uses it; graph_uses::no_node if the value must be kept.
+  // For each value, the last node that uses it; graph_uses::no_node for outputs of the graph and
+  // unused values.
   std::vector<std::size_t> last_use_;
 };
 

@@ -15,8 +15,8 @@ namespace glia {
 /// precision.
 template <class T>
 [[nodiscard]] bool is_usual_variance(T widened) {
-  constexpr T limit = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-  return widened > limit && widened < 1 / limit;
+  constexpr T lowest = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  return widened > lowest && widened < 1 / lowest;
 }
 
 namespace detail {

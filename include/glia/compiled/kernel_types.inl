@@ -1,8 +1,7 @@
-// The kernels that headers run directly, such as those of optimizers and losses. The types of other
-// kernels are compiled where they are used.
+// The kernels that a program runs which includes glia.hpp alone: those of optimizers and losses,
+// and those of their derivatives. The types of other kernels are compiled where they are used.
 
-#define GLIA_KERNEL(kernel) \
-  GLIA_TEMPLATE const kernel_type& detail::type_of<kernels::kernel>();
+#define GLIA_KERNEL(kernel) GLIA_TEMPLATE const kernel_type& detail::type_of<kernels::kernel>();
 GLIA_KERNEL(adagrad)
 GLIA_KERNEL(adam)
 GLIA_KERNEL(binary)

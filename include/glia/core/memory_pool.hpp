@@ -69,7 +69,7 @@ class memory_pool {
     header* next_free;
     state* home;  // null if the block does not belong to a pool
     void (*release)(void* memory, std::size_t bytes) noexcept;
-    shard* origin;
+    shard* current_shard;
     std::size_t round;  // round of the shard in which the block was released
   };
   static_assert(sizeof(header) <= alignment);
@@ -167,7 +167,7 @@ class memory_pool {
       }
       // A block from another thread's list belongs to this thread's list from now on. Otherwise,
       // both threads would always lock the same list.
-      found->origin = &mine;
+      found->current_shard = &mine;
       const std::lock_guard guard(mine.lock);
       mine.hand_out(found);
       return found;
@@ -183,7 +183,7 @@ class memory_pool {
       return head;
     }
     void give_back(header* head) noexcept {
-      shard& s = *head->origin;
+      shard& s = *head->current_shard;
       {
         const std::lock_guard guard(s.lock);
         if (!s.closed) {
@@ -226,9 +226,9 @@ class memory_pool {
     /// Frees memory, if necessary, so that the pool stays approximately within its limit with
     /// `bytes` bytes more.
     void make_room(std::size_t bytes) {
-      std::size_t peak = bytes;
-      for_each_shard([&](const shard& s) { peak += s.peak; });
-      if (reserved.load() + bytes > max_kept * peak) {
+      std::size_t peak_sum = bytes;
+      for_each_shard([&](const shard& s) { peak_sum += s.peak; });
+      if (reserved.load() + bytes > max_kept * peak_sum) {
         trim(1);
       }
     }

@@ -258,11 +258,11 @@ class csv_parser {
 /// break or one of `.`, `+`, `-`.
 [[nodiscard]] inline csv_table read_csv(const std::filesystem::path& path,
                                         const csv_options& options = {}) {
-  constexpr std::string_view number_characters = "\"\r\n.+-";
+  constexpr std::string_view reserved_characters = "\"\r\n.+-";
   const char d = options.delimiter;
   const bool alphanumeric =
       (d >= '0' && d <= '9') || (d >= 'a' && d <= 'z') || (d >= 'A' && d <= 'Z');
-  require<value_error>(!alphanumeric && number_characters.find(d) == std::string_view::npos,
+  require<value_error>(!alphanumeric && reserved_characters.find(d) == std::string_view::npos,
                        "read_csv: expected a delimiter other than letters, digits, quotes, line "
                        "breaks and the characters . + -, got '",
                        d, "'");

@@ -95,19 +95,19 @@ void hold_out_of_each_class(const D& data, std::size_t held_out,
   for (const std::uint32_t sample : order) {
     classes[data.label(sample)].samples.push_back(sample);
   }
-  std::vector<group*> groups;
+  std::vector<group*> by_rest;
   std::size_t remaining = held_out;
   for (auto& [label, g] : classes) {
     const std::size_t product = g.samples.size() * held_out;
     g.held_out = product / order.size();
     g.rest = product % order.size();
     remaining -= g.held_out;
-    groups.push_back(&g);
+    by_rest.push_back(&g);
   }
-  std::stable_sort(groups.begin(), groups.end(),
+  std::stable_sort(by_rest.begin(), by_rest.end(),
                    [](const group* a, const group* b) { return a->rest > b->rest; });
   for (std::size_t i = 0; i < remaining; ++i) {
-    ++groups[i]->held_out;
+    ++by_rest[i]->held_out;
   }
   auto train = order.begin();
   auto test = order.end() - static_cast<std::ptrdiff_t>(held_out);

@@ -80,7 +80,7 @@ class gradient_program {
     const recorder rec(device.fused());
     tape gradient_tape(rec);
     step_inputs inputs = detail::batch_inputs(rec, shapes);
-    inputs.sample_weight = rec.input("each", real_of({}));
+    inputs.loss_scale = rec.input("each", real_of({}));
     const auto share = rec.input("share", real_of({}));
     if (device.compiles_whole_graphs() || shapes.counted) {
       inputs.present = detail::present_input(rec, shapes.inputs[0]);

@@ -240,10 +240,9 @@ class shared_step final : public step_runner {
     targets t = targets_of(device, input, net.output_shape());
     tensor key = detail::key_tensor(device, step.state.counters(), b.first);
     const auto count = static_cast<double>(std::max<std::size_t>(count_, 1));
-    tensor sample_weight = device.run(kernels::full{{}, 1 / count});
+    tensor loss_scale = device.run(kernels::full{{}, 1 / count});
     tensor of_whole = device.run(kernels::full{{}, share});
-    argument_buffer_.assign(
-        {&x, t.labels ? &t.labels : &t.values, &key, &sample_weight, &of_whole});
+    argument_buffer_.assign({&x, t.labels ? &t.labels : &t.values, &key, &loss_scale, &of_whole});
     tensor present;
     if (device.compiles_whole_graphs() || !counted_.counts_all()) {
       present = present_rows(device, counted_, input, b.size);

@@ -115,10 +115,10 @@ class graph {
     // Inputs are nearly always in the order of their values.
     auto found =
         std::partition_point(inputs_.begin(), inputs_.end(),
-                             [&](const graph_input& other) { return other.value < input; });
+                             [&](const graph_input& candidate) { return candidate.value < input; });
     if (found == inputs_.end() || found->value != input) {
       found = std::find_if(inputs_.begin(), inputs_.end(),
-                           [&](const graph_input& other) { return other.value == input; });
+                           [&](const graph_input& candidate) { return candidate.value == input; });
     }
     require<value_error>(found != inputs_.end(),
                          "graph: only an input can have a next value, got the value of a node");

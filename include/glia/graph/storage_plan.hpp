@@ -170,8 +170,9 @@ class storage_plan {
            graph_->inputs()[s.index].next == id);
       const bool once = std::count(node.operands.begin(), node.operands.end(), operand) == 1;
       if (reusable && once && s.uses == 0 && s.bytes == bytes_of_value(id) &&
-          stretch ==
-              (uses.maker(operand) == no_index ? no_index : stretch_of_[uses.maker(operand)])) {
+          stretch == (uses.maker(operand) == graph_uses::no_node
+                          ? no_index
+                          : stretch_of_[uses.maker(operand)])) {
         return storage_of_[operand];
       }
     }

@@ -38,7 +38,7 @@ struct timeline {
   /// Times of the nodes in the order of execution. A stretch has one entry.
   std::vector<kernel_time> kernels;
   std::vector<std::vector<kernel_time>> lanes;  ///< nodes that ran in each lane
-  std::vector<named_time> operations;           ///< operations that are not kernels
+  std::vector<named_time> activities;           ///< activities other than kernels
 
   std::vector<detail::busy_time> helpers;  ///< threads that helped in kernels
 
@@ -48,7 +48,7 @@ struct timeline {
   /// Removes all times.
   void clear() {
     kernels.clear();
-    operations.clear();
+    activities.clear();
     helpers.clear();
     for (std::vector<kernel_time>& lane : lanes) {
       lane.clear();
@@ -65,7 +65,7 @@ struct timeline {
     span& operator=(const span&) = delete;
     ~span() {
       if (times_ != nullptr) {
-        times_->operations.push_back({name_, begin_, now()});
+        times_->activities.push_back({name_, begin_, now()});
       }
     }
 

@@ -29,7 +29,7 @@ struct resize_axis {
   std::vector<float> weights;
 };
 
-/// Returns the weights for the range `range` of an axis that is resized from `source_size` to
+/// Returns the weights for `range`, a part of an axis that is resized from `source_size` to
 /// `target_size` pixels.
 [[nodiscard]] inline resize_axis plan_resize(std::size_t source_size, std::size_t target_size,
                                              const pixel_range& range) {

@@ -23,7 +23,7 @@ namespace kernels {
 }
 /// Returns K: the number of values for each unit and step that the gradient needs in addition to
 /// the state. For a GRU: z, r, c and the state's contribution to c. For an LSTM: i, f, g, o and c.
-[[nodiscard]] constexpr std::size_t kept_of(recurrent_cell cell) noexcept {
+[[nodiscard]] constexpr std::size_t saved_count(recurrent_cell cell) noexcept {
   return cell == recurrent_cell::lstm ? 5 : cell == recurrent_cell::gru ? 4 : 0;
 }
 
@@ -70,7 +70,7 @@ struct recurrence {
     require_shape("bias", bias, {weights[1]});
     require_shape("scale", scale, {x.shape[0], units});
     require_shape("counts", counts, {x.shape[0], x.shape[1]});
-    const std::size_t saved = keeps ? kept_of(cell) : 0;
+    const std::size_t saved = keeps ? saved_count(cell) : 0;
     return {real_of({x.shape[0], x.shape[1], units}),
             saved > 0 ? real_of({x.shape[0], x.shape[1], saved * units}) : tensor_spec{}};
   }
@@ -110,7 +110,7 @@ struct recurrence_gradient {
     const tensor_spec dx = real_of({states.shape[0], states.shape[1], w.shape[1]});
     const auto forward = recurrence{cell, backwards}.result(dx, w, {}, scale, counts);
     require_same_shape("recurrence_gradient: states", forward[0].shape, states.shape);
-    require_same_shape("recurrence_gradient: kept", forward[1].shape, saved.shape);
+    require_same_shape("recurrence_gradient: saved", forward[1].shape, saved.shape);
     return {dx, cell == recurrent_cell::gru ? dx : tensor_spec{}};
   }
   [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec& states,

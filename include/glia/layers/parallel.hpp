@@ -45,11 +45,11 @@ struct concat {
     s.expect(concat_axis > 0 && concat_axis < rank, "cannot concatenate branches with outputs ",
              batch_text(first), " along axis ", axis, "; expected an axis from 1 to ", rank - 1,
              ", or -1 for the last one");
-    const auto index = static_cast<std::size_t>(concat_axis);
+    const auto axis_index = static_cast<std::size_t>(concat_axis);
     for (std::size_t i = 1; i < branches.size(); ++i) {
       const shape& other = branches[i].shape();
       shape expected = first;
-      expected[index] = other.rank() == first.rank() ? other[index] : 0;
+      expected[axis_index] = other.rank() == first.rank() ? other[axis_index] : 0;
       s.expect(other == expected, "expected branches that differ only along axis ", axis,
                ", since they are concatenated; branch [0] ends in ", batch_text(first),
                ", branch [", i, "] in ", batch_text(other));

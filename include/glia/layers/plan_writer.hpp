@@ -61,11 +61,12 @@ class plan_writer {
   [[nodiscard]] bool as_given(const shape& x) const { return as_given_ && x == input_; }
 
   /// Notes that the samples must hold integers below `count`. Does nothing if an earlier layer has
-  /// already processed the input. `wanted_by` is the path of the layer that needs the integers.
-  void integers_below(const shape& x, std::size_t count, std::string wanted_by) {
+  /// already processed the input. Error messages begin with `message_prefix`.
+  void integers_below(const shape& x, std::size_t count, std::string message_prefix) {
     if (untouched_ && x == input_) {
       const std::size_t size = sample_of(x).size();
-      plan_.integers.push_back({input_offset_, input_offset_ + size, count, std::move(wanted_by)});
+      plan_.integers.push_back(
+          {input_offset_, input_offset_ + size, count, std::move(message_prefix)});
     }
   }
 

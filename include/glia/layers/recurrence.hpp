@@ -59,7 +59,8 @@ struct reading {
   return ops::reshape(ops::slice(outputs, {.axis = 1, .begin = last}), {s[0], s[2]});
 }
 
-/// Runs a recurrent cell over the steps of `projected` (N, T, O), in the order of `options`.
+/// Runs a recurrent cell over the steps of `projected` (N, T, O), backwards if `options.backwards`
+/// is true.
 ///
 /// `next(step, state)` returns the next state, and `outputs(state)` returns the output (N, U) of a
 /// state. With `options.sequences`, the result is the outputs of all steps, (N, T, U), each at the

@@ -197,10 +197,10 @@ class scope {
  private:
   /// The path of the running layer, formatted only when a message needs it.
   struct location {
-    const scope* owner;
-    [[nodiscard]] std::string words() const { return owner->location_text(); }
-    friend std::ostream& operator<<(std::ostream& out, const location& position) {
-      return out << position.words();
+    const scope* running_scope;
+    [[nodiscard]] std::string words() const { return running_scope->location_text(); }
+    friend std::ostream& operator<<(std::ostream& out, const location& l) {
+      return out << l.words();
     }
   };
 

@@ -10,8 +10,8 @@ namespace glia {
 
 namespace detail {
 
-/// Copies the parameters that both lists have, see below. `access` belongs to the model that gets
-/// them.
+/// Does what `glia::copy_parameters` does, for lists of parameters. `access` belongs to the
+/// destination.
 void copy_parameters(const parameter_list& sources, const device& source_device,
                      parameter_list& parameters, const device& destination_device,
                      const model_access& access);
@@ -33,7 +33,7 @@ template <class Source, class Destination>
 void copy_parameters(const Source& source, Destination& destination) {
   static_assert(!std::is_const_v<Destination>,
                 "copy_parameters: the second model is const, but its parameters change; expected "
-                "copy_parameters(from, to)");
+                "copy_parameters(source, destination)");
   detail::copy_parameters(source.core().parameters_now(), source.device(), destination.parameters(),
                           destination.device(), destination.access());
 }

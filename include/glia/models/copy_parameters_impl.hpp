@@ -10,7 +10,6 @@
 #include "glia/backends/numbers_of.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
-#include "glia/core/shape.hpp"
 #include "glia/kernels/kernel.hpp"
 #include "glia/models/copy_parameters.hpp"
 

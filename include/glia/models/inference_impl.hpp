@@ -52,24 +52,25 @@ GLIA_INLINE std::shared_ptr<detail::inference_programs> detail::inference_progra
 GLIA_INLINE inference::inference(std::shared_ptr<detail::inference_programs> programs,
                                  const parameter_list& parameters)
     : programs_(std::move(programs)), version_(++programs_->versions) {
-  const program& once = programs_->once;
+  const program& fixed_program = programs_->fixed;
   std::vector<tensor*> inputs;
-  fixed_.reserve(parameters.size() + once.calls().outputs().size());
+  fixed_.reserve(parameters.size() + fixed_program.calls().outputs().size());
   for (const parameter& p : parameters) {
     inputs.push_back(&fixed_.emplace_back(p.value));
   }
-  std::vector<tensor> hoisted(once.calls().outputs().size());
-  once.run(inputs, hoisted);
+  std::vector<tensor> hoisted(fixed_program.calls().outputs().size());
+  fixed_program.run(inputs, hoisted);
   std::move(hoisted.begin(), hoisted.end(), std::back_inserter(fixed_));
 }
 
-GLIA_INLINE const graph& inference::calls() const { return programs_->main.calls(); }
-GLIA_INLINE const device& inference::device() const { return programs_->main.device(); }
+GLIA_INLINE const graph& inference::calls() const { return programs_->varying.calls(); }
+GLIA_INLINE const device& inference::device() const { return programs_->varying.device(); }
 
 GLIA_INLINE tensor inference::operator()(tensor x, timeline* times) const {
   tensor y;
   tensor* const input = &x;
-  programs_->main.run(std::span(&input, 1), std::span(&y, 1), {fixed_, version_}, nullptr, times);
+  programs_->varying.run(std::span(&input, 1), std::span(&y, 1), {fixed_, version_}, nullptr,
+                         times);
   return y;
 }
 
@@ -91,7 +92,7 @@ GLIA_INLINE std::shared_ptr<const inference> inference_cache::get(
   }
   auto programs = known.programs ? known.programs : make();
   auto snapshot = std::make_shared<const inference>(programs, parameters);
-  const bool whole = programs->main.device().compiles_whole_graphs();
+  const bool whole = programs->varying.device().compiles_whole_graphs();
   keep({rows, std::move(programs), whole ? nullptr : snapshot});
   return snapshot;
 }

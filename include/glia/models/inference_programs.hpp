@@ -14,8 +14,8 @@ namespace glia::detail {
 
 /// The compiled inference graphs of a description, for one batch size.
 struct inference_programs {
-  program once;  ///< Computes the values that depend only on the parameters.
-  program main;  ///< Computes the outputs of a batch from these values.
+  program fixed;    ///< Computes the values that depend only on the parameters.
+  program varying;  ///< Computes the outputs of a batch from these values.
   std::atomic<std::uint64_t> versions{0};
 
   /// Compiles a recorded graph. Its inputs are the samples, followed by the parameters in their
@@ -24,8 +24,8 @@ struct inference_programs {
       const recorder& recorded, const glia::device& device, std::size_t rows, bool depth_first,
       const function_ref<void(graph&)>* quantize = nullptr);
 
-  inference_programs(program first, program second)
-      : once(std::move(first)), main(std::move(second)) {}
+  inference_programs(program fixed_part, program varying_part)
+      : fixed(std::move(fixed_part)), varying(std::move(varying_part)) {}
 };
 
 }  // namespace glia::detail

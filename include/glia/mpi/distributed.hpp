@@ -13,10 +13,10 @@ namespace glia {
 /// trainer and call its functions in the same order.
 ///
 ///     glia::trainer trainer{net, loss, glia::adam{}, glia::distributed({.seed = 1}, ranks)};
-[[nodiscard]] inline trainer_options distributed(trainer_options options,
-                                                 const mpi::communicator& ranks,
-                                                 const distributed_options& distribution = {}) {
-  options.distribution = {ranks.ranks(), distribution};
+[[nodiscard]] inline trainer_options distributed(
+    trainer_options options, const mpi::communicator& ranks,
+    const distributed_options& distribution_options = {}) {
+  options.distribution = {ranks.ranks(), distribution_options};
   return options;
 }
 

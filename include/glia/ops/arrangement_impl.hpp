@@ -63,28 +63,31 @@ GLIA_INLINE variable slice(variable x, const kernels::slice& range) {
 
 GLIA_INLINE std::vector<variable> split(const variable& x, std::ptrdiff_t axis,
                                         std::span<const std::size_t> extents) {
-  const std::size_t index = kernels::axis_from_front("split", x.shape(), axis);
+  const std::size_t axis_index = kernels::axis_from_front("split", x.shape(), axis);
   const std::size_t sum = std::accumulate(extents.begin(), extents.end(), std::size_t{0});
-  require<shape_error>(!extents.empty() && sum == x.shape()[index], "split: expected parts with ",
-                       x.shape()[index], " elements in total along axis ", index, " of ", x.shape(),
-                       ", got ", sum);
+  require<shape_error>(!extents.empty() && sum == x.shape()[axis_index],
+                       "split: expected parts with ", x.shape()[axis_index],
+                       " elements in total along axis ", axis_index, " of ", x.shape(), ", got ",
+                       sum);
   std::vector<tensor> parts;
   std::vector<shape> shapes;
   std::size_t begin = 0;
   for (const std::size_t extent : extents) {
-    parts.push_back(x.device().run(kernels::slice{index, begin, extent}, x.value()));
+    parts.push_back(x.device().run(kernels::slice{axis_index, begin, extent}, x.value()));
     shapes.push_back(parts.back().shape());
     begin += extent;
   }
   return x.owner().record_all(
       std::move(parts), x.needs_gradient(),
-      [slot = x.slot(), shapes = std::move(shapes), index](auto& sums, std::vector<tensor> dy) {
+      [slot = x.slot(), shapes = std::move(shapes), axis_index](auto& sums,
+                                                                std::vector<tensor> dy) {
         for (std::size_t i = 0; i < dy.size(); ++i) {
           if (!dy[i]) {
             dy[i] = sums.device().run(kernels::full{shapes[i], 0});
           }
         }
-        sums.add(slot, detail::concat_tensors(sums.device(), std::span<const tensor>(dy), index));
+        sums.add(slot,
+                 detail::concat_tensors(sums.device(), std::span<const tensor>(dy), axis_index));
       });
 }
 

@@ -15,15 +15,15 @@ namespace glia::ops {
 /// has the shape (n, k) and is used transposed. For more than two axes, use `batched_matmul`.
 /// Throws `shape_error` if the shapes do not match.
 [[nodiscard]] variable matmul(const variable& a, const variable& b,
-                              transpose transposed = transpose::none);
+                              transpose transposed_factor = transpose::none);
 
 /// Multiplies each matrix of a batch by the matrix at the same position in another batch: a (...,
 /// m, k) and b (..., k, n) result in (..., m, n).
 ///
-/// The leading axes must be equal. `transposed` selects the factor that is used transposed, as in
-/// `matmul`. NumPy and PyTorch: matmul. Throws `shape_error` if the shapes do not match.
+/// The leading axes must be equal. `transposed_factor` selects the factor that is used transposed,
+/// as in `matmul`. NumPy and PyTorch: matmul. Throws `shape_error` if the shapes do not match.
 [[nodiscard]] variable batched_matmul(const variable& a, const variable& b,
-                                      transpose transposed = transpose::none);
+                                      transpose transposed_factor = transpose::none);
 
 /// Returns x w + bias for x (N, I), w (I, O) and an optional bias (O). The result is (N, O).
 ///

@@ -9,12 +9,13 @@
 
 namespace glia::ops {
 
-GLIA_INLINE variable matmul(const variable& a, const variable& b, transpose transposed) {
-  return call(a.owner(), kernels::matmul{transposed}, a, b);
+GLIA_INLINE variable matmul(const variable& a, const variable& b, transpose transposed_factor) {
+  return call(a.owner(), kernels::matmul{transposed_factor}, a, b);
 }
 
-GLIA_INLINE variable batched_matmul(const variable& a, const variable& b, transpose transposed) {
-  return call(a.owner(), kernels::batched_matmul{transposed}, a, b);
+GLIA_INLINE variable batched_matmul(const variable& a, const variable& b,
+                                    transpose transposed_factor) {
+  return call(a.owner(), kernels::batched_matmul{transposed_factor}, a, b);
 }
 
 GLIA_INLINE variable dense(const variable& x, const variable& w,

@@ -316,14 +316,14 @@ class pjrt : public device {
       : device(std::make_shared<const pjrt_backend<T>>(options)) {}
 
   /// Returns the plugin's name of the platform: cpu, cuda or tpu.
-  [[nodiscard]] std::string platform() const { return typed_implementation().platform(); }
+  [[nodiscard]] std::string platform() const { return typed_backend().platform(); }
   /// Returns the plugin's name of the hardware, such as NVIDIA H200.
-  [[nodiscard]] std::string kind() const { return typed_implementation().kind(); }
+  [[nodiscard]] std::string kind() const { return typed_backend().kind(); }
   /// Returns the number of devices in use.
-  [[nodiscard]] std::size_t device_count() const { return typed_implementation().device_count(); }
+  [[nodiscard]] std::size_t device_count() const { return typed_backend().device_count(); }
 
  private:
-  [[nodiscard]] const pjrt_backend<T>& typed_implementation() const {
+  [[nodiscard]] const pjrt_backend<T>& typed_backend() const {
     return static_cast<const pjrt_backend<T>&>(implementation());
   }
 };

@@ -124,11 +124,11 @@ template <class Function>
     gradients.push_back(
         detail::gradient_of(gradient_tape, leaves[i].slot(), inputs[i].values.size()));
   }
-  const auto value = [&](const std::vector<check_input>& points) {
+  const auto value = [&](const std::vector<check_input>& point) {
     tape forward(device);
     std::vector<variable> constants;
-    constants.reserve(points.size());
-    for (const check_input& input : points) {
+    constants.reserve(point.size());
+    for (const check_input& input : point) {
       constants.push_back(forward.constant(detail::to_device(device, input)));
     }
     return detail::number_of(detail::weighted_sum(function(constants)));
@@ -170,11 +170,11 @@ template <layer Layer>
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
     inputs.emplace_back(plan.parameters[i].shape, static_cast<std::uint32_t>(100 + i), 0.5, 0.1);
   }
-  const auto run = [&](const std::vector<check_input>& points, const variable& x,
+  const auto run = [&](const std::vector<check_input>& point, const variable& x,
                        std::vector<gradient_slot>& slots) {
     parameter_list parameters;
     for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
-      parameters.push_back({plan.parameters[i], detail::to_device(device, points[i + 1])});
+      parameters.push_back({plan.parameters[i], detail::to_device(device, point[i + 1])});
     }
     scope s(x.owner(), parameters, slots, run_mode::training, {.seed = 3});
     return detail::weighted_sum(s.run_model(description, x));
@@ -193,11 +193,11 @@ template <layer Layer>
         slots[i] ? detail::gradient_of(gradient_tape, slots[i], plan.parameters[i].shape.size())
                  : std::vector<double>(plan.parameters[i].shape.size(), 0.0));
   }
-  const auto value = [&](const std::vector<check_input>& points) {
+  const auto value = [&](const std::vector<check_input>& point) {
     tape forward(device);
     std::vector<gradient_slot> unused;
     return detail::number_of(
-        run(points, forward.constant(detail::to_device(device, points[0])), unused));
+        run(point, forward.constant(detail::to_device(device, point[0])), unused));
   };
   return detail::largest_error(value, inputs, gradients);
 }

@@ -53,7 +53,7 @@ class chrome_trace {
     for (const detail::busy_time& e : times.helpers) {
       add_helper(e, times.kernels);
     }
-    for (const named_time& e : times.operations) {
+    for (const named_time& e : times.activities) {
       events_.push_back({e.name, "other", row_of(std::this_thread::get_id()), e.begin, e.end});
     }
   }

@@ -159,7 +159,7 @@ inline void profile::add(const timeline& times, double took) {
       add_kernel(*e.calls, node, part / total * seconds_of(e));
     }
   }
-  for (const named_time& other : times.operations) {
+  for (const named_time& other : times.activities) {
     const auto known = std::find_if(activities.begin(), activities.end(),
                                     [&](const auto& o) { return o.first == other.name; });
     if (known == activities.end()) {

@@ -40,7 +40,7 @@ struct step_inputs {
   tensor present = {};
   /// Weight of each sample's loss, if the batch is a piece of a larger batch. If empty, the loss is
   /// the mean over the batch.
-  tensor sample_weight = {};
+  tensor loss_scale = {};
 
   [[nodiscard]] tensor& target_tensor() { return t.labels ? t.labels : t.values; }
 };

@@ -21,15 +21,15 @@ namespace glia {
 
 namespace detail {
 
-/// Returns the mean of the losses (N) of the samples that are not ignored. If `sample_weight` is
-/// not empty, returns the sum of these losses times `sample_weight`.
+/// Returns the mean of the losses (N) of the samples that are not ignored. If `loss_scale` is
+/// not empty, returns the sum of these losses times `loss_scale`.
 GLIA_INLINE variable mean_loss(glia::tape& tape, const variable& losses, const tensor& present,
-                               const tensor& sample_weight) {
+                               const tensor& loss_scale) {
   const glia::device& device = tape.device();
-  if (sample_weight) {
+  if (loss_scale) {
     const auto shares =
-        !present ? sample_weight
-                 : device.run(kernels::binary{binary_function::multiply}, present, sample_weight);
+        !present ? loss_scale
+                 : device.run(kernels::binary{binary_function::multiply}, present, loss_scale);
     return present ? ops::sum(losses * tape.constant(shares))
                    : ops::sum(losses) * tape.constant(shares);
   }
@@ -60,7 +60,7 @@ GLIA_INLINE std::vector<tensor> take_gradients(glia::tape& tape, step_inputs inp
   detail::set_place(device, "loss", step_phase::forward);
   const variable losses = job.loss(y, inputs.t);
   detail::set_place(device, "loss", step_phase::backward);
-  tape.backward(detail::mean_loss(tape, losses, inputs.present, inputs.sample_weight));
+  tape.backward(detail::mean_loss(tape, losses, inputs.present, inputs.loss_scale));
   std::vector<tensor> gradients(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients_at[i]) {

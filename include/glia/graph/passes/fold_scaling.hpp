@@ -56,12 +56,12 @@ struct scaled_product {
   }
   scaled_product found{index, uses.takers(node.results[0])[0], 0, 0, 0};
   found.scale = number_for_each(g, fixed, found.scaled, binary_function::multiply, node.results[0]);
-  const value_id scaled = g.nodes()[found.scaled].results[0];
-  if (found.scale == no_value || !uses.taken_once(scaled)) {
+  const value_id scaled_value = g.nodes()[found.scaled].results[0];
+  if (found.scale == no_value || !uses.taken_once(scaled_value)) {
     return std::nullopt;
   }
-  found.shifted = uses.takers(scaled)[0];
-  found.shift = number_for_each(g, fixed, found.shifted, binary_function::add, scaled);
+  found.shifted = uses.takers(scaled_value)[0];
+  found.shift = number_for_each(g, fixed, found.shifted, binary_function::add, scaled_value);
   return found.shift == no_value ? std::nullopt : std::optional(found);
 }
 

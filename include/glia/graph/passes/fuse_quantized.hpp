@@ -149,9 +149,9 @@ class quantized_fusion {
 
   /// Includes max-pooling after the product if the pooled result is quantized. Pooling the bytes
   /// gives the same result, because the largest number also has the largest byte.
-  void take_pooling(integer_link& result) const {
-    const value_id y = graph_->nodes()[result.product].results[0];
-    if (result.flat || !uses_.taken_once(y)) {
+  void take_pooling(integer_link& candidate) const {
+    const value_id y = graph_->nodes()[candidate.product].results[0];
+    if (candidate.flat || !uses_.taken_once(y)) {
       return;
     }
     const std::size_t taker = uses_.takers(y)[0];
@@ -167,10 +167,10 @@ class quantized_fusion {
         positions != no_value && (!uses_.takers(positions).empty() || uses_.leaves(positions));
     const graph_node* const quantizer = quantizer_behind(node.results[0]);
     if (!positions_wanted && quantizer != nullptr) {
-      result.link.pool = pool->window;
-      result.last = taker;
-      result.out_scale = quantizer->operands[1];
-      result.out = kernels::without_signs(range_of(*quantizer));
+      candidate.link.pool = pool->window;
+      candidate.last = taker;
+      candidate.out_scale = quantizer->operands[1];
+      candidate.out = kernels::without_signs(range_of(*quantizer));
     }
   }
 

@@ -48,7 +48,7 @@ GLIA_INLINE void merge_quantizers(graph& g) {
       continue;
     }
     value_id source = last.operands[0];
-    std::size_t behind = graph_uses::no_node;  // the node that uses `source`; none: it is `last`
+    std::size_t behind = graph_uses::no_node;  // the node that uses `source`; no_node: it is `last`
     while (uses.taken_once(source) && uses.maker(source) != graph_uses::no_node) {
       const std::size_t n = uses.maker(source);
       const graph_node& node = g.nodes()[n];

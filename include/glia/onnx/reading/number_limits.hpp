@@ -13,17 +13,17 @@ class number_limits {
   /// Counts the operands and results of an operation. Throws `data_error` if the numbers of all
   /// counted operations exceed a limit.
   void count(const operation& n) {
-    constexpr std::size_t max_results = 4 * numbers::max_size;
-    constexpr std::size_t max_operands = 64 * max_results;
+    constexpr std::size_t max_result_numbers = 4 * numbers::max_size;
+    constexpr std::size_t max_operand_numbers = 64 * max_result_numbers;
     for (const tensor& t : n.results) {
       results_ += t.known != nullptr ? t.size() + 1 : 1;
     }
     for (const tensor& t : n.x) {
       operands_ += t.known != nullptr ? t.size() + 1 : 1;
     }
-    require<data_error>(results_ <= max_results && operands_ <= max_operands,
+    require<data_error>(results_ <= max_result_numbers && operands_ <= max_operand_numbers,
                         "exceeds the limit for numbers that do not depend on the samples: ",
-                        max_results, " results or ", max_operands, " operands");
+                        max_result_numbers, " results or ", max_operand_numbers, " operands");
   }
 
  private:

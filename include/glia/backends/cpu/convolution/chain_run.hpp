@@ -192,7 +192,7 @@ class chain_run {
       count = last ? count : std::min(count, layout_.rows_until_turn(i, first));
       for (std::size_t panel = panels.first; panel < panels.end; ++panel) {
         const T* bias = panels_[i] + panel * (1 + k.height * k.width) * width;
-        const seen_rows<T> input_rows(size, first, count, [&](std::size_t row) {
+        const seen_rows<T> row_pointers(size, first, count, [&](std::size_t row) {
           return s.scratch +
                  (row < size.h ? layout_.padded_row(i - 1, panel, row) : layout_.zeros());
         });
@@ -203,7 +203,7 @@ class chain_run {
                            k.height, k.width, k.stride_width, k.dilation_width, width,
                            last ? size.o : width,
                            last ? size.ow * size.o : layout_.behind(i).columns * width},
-            input_rows.data(), bias + width, bias, target, range);
+            row_pointers.data(), bias + width, bias, target, range);
       }
     }
   }

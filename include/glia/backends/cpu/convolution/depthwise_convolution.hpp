@@ -108,7 +108,7 @@ class depthwise_convolution {
     const std::size_t row_size = c_->image().row_size() / s.c * width;
     const std::size_t channels = std::min(width, s.c);
     std::fill_n(scratch, band.input_rows * row_size, T{0});  // padding keeps the zeros
-    const seen_rows<T> input_rows(s, band.first, band.rows, [&](std::size_t row) {
+    const seen_rows<T> row_pointers(s, band.first, band.rows, [&](std::size_t row) {
       return scratch + (row - top) * row_size;
     });
     for (std::size_t panel = 0; panel < s.c; panel += width) {
@@ -123,7 +123,8 @@ class depthwise_convolution {
       loops.convolve_channels(
           depthwise_rows{band.rows, s.ow, channels, k.height, k.width, k.stride_width,
                          k.dilation_width, s.c, s.c, s.ow * s.c},
-          input_rows.data(), w + first, bias == nullptr ? nullptr : bias + first, y + first, range);
+          row_pointers.data(), w + first, bias == nullptr ? nullptr : bias + first, y + first,
+          range);
     }
   }
 

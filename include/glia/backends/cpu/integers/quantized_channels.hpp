@@ -28,16 +28,16 @@ class quantized_channels {
     const std::uint8_t* const outside =
         task.scratch +
         (plan_->kind(stage_ - 1) == stage_kind::input ? layout.end() : layout.zeros());
-    std::array<const std::uint8_t*, kernels::max_window_rows> input_rows;
+    std::array<const std::uint8_t*, kernels::max_window_rows> row_pointers;
     for (std::size_t row = first; row < end; ++row) {
       for (std::size_t panel = 0; panel < layout.behind(stage_ - 1).panels; ++panel) {
         for (std::size_t tap = 0; tap < k.height; ++tap) {
           const std::size_t input_row = row * k.stride_height + tap * k.dilation_height - k.pad_top;
-          input_rows[tap] = input_row < size.h
-                                ? task.scratch + layout.padded_row(stage_ - 1, panel, input_row)
-                                : outside;
+          row_pointers[tap] = input_row < size.h
+                                  ? task.scratch + layout.padded_row(stage_ - 1, panel, input_row)
+                                  : outside;
         }
-        integer_window window{input_rows.data(),
+        integer_window window{row_pointers.data(),
                               k.height,
                               k.width,
                               k.stride_width,

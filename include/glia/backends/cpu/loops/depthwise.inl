@@ -2,15 +2,15 @@
 // each channel separately. The elements of a vector are channels.
 
 // Computes out[i][j][c] = clamped(bias[c] + sum over y, x of
-// input_rows[i * height + y][j * stride + x * dilation][c] * w[y, x][c]). `input_rows` holds the
-// rows of each output row's windows, whose pixels are panel_width apart. `r` holds the distances in
-// w and out.
+// row_pointers[i * height + y][j * stride + x * dilation][c] * w[y, x][c]). `row_pointers` holds
+// the rows of each output row's windows, whose pixels are panel_width apart. `r` holds the
+// distances in w and out.
 template <class T>
-static void convolve_channels(const depthwise_rows& r, const T* const* input_rows, const T* w,
+static void convolve_channels(const depthwise_rows& r, const T* const* row_pointers, const T* w,
                               const T* bias, T* out, const clamp_range<T>& range) {
   constexpr std::size_t per_register = simd_of<T>::count;
   if (r.channels < per_register) {
-    convolve_few_channels(r, input_rows, w, bias, out, range);
+    convolve_few_channels(r, row_pointers, w, bias, out, range);
     return;
   }
   // Registers share cache lines. One register processes only as many rows as stay in the
@@ -24,30 +24,30 @@ static void convolve_channels(const depthwise_rows& r, const T* const* input_row
     for (std::size_t c = 0; c < r.channels; c += per_register) {
       // The last register overlaps the one before it and computes some channels again.
       const std::size_t channel = c + per_register <= r.channels ? c : r.channels - per_register;
-      convolve_vector(part, input_rows + row * r.height, w, bias, out + row * r.out_row_step, range,
-                      channel);
+      convolve_vector(part, row_pointers + row * r.height, w, bias, out + row * r.out_row_step,
+                      range, channel);
     }
   }
 }
 
 // Computes one register of channels for all rows.
 template <class T>
-static void convolve_vector(const depthwise_rows& r, const T* const* input_rows, const T* w,
+static void convolve_vector(const depthwise_rows& r, const T* const* row_pointers, const T* w,
                             const T* bias, T* out, const clamp_range<T>& range, std::size_t c) {
   const bool in_tiles = r.height == 3 && r.width == 3 && r.dilation == 1 && r.columns > 2;
   if (in_tiles && r.stride == 1) {
-    convolve_3x3<1>(r, input_rows, w, bias, out, range, c);
+    convolve_3x3<1>(r, row_pointers, w, bias, out, range, c);
   } else if (in_tiles && r.stride == 2) {
-    convolve_3x3<2>(r, input_rows, w, bias, out, range, c);
+    convolve_3x3<2>(r, row_pointers, w, bias, out, range, c);
   } else {
-    convolve_any_window(r, input_rows, w, bias, out, range, c);
+    convolve_any_window(r, row_pointers, w, bias, out, range, c);
   }
 }
 
 // Handles windows that are Stride pixels apart, at least three of them in a row. The weights are
 // loaded once. Each pixel of a row is loaded once for all windows of a tile that read it.
 template <std::size_t Stride, class T>
-static void convolve_3x3(const depthwise_rows& r, const T* const* input_rows, const T* w,
+static void convolve_3x3(const depthwise_rows& r, const T* const* row_pointers, const T* w,
                          const T* bias, T* out, const clamp_range<T>& range, std::size_t c) {
   using simd = simd_of<T>;
   using vector = typename simd::vector;
@@ -91,8 +91,8 @@ static void convolve_3x3(const depthwise_rows& r, const T* const* input_rows, co
   const std::size_t tiles = (r.columns + 3) / 4;
   const std::size_t threes = r.columns == 5 ? 2 : 4 * tiles - r.columns;
   const std::size_t apart = r.columns == 5 ? 2 : 3;
-  for (std::size_t row = 0; row < r.rows; ++row, input_rows += 3) {
-    const T* const source[3] = {input_rows[0] + c, input_rows[1] + c, input_rows[2] + c};
+  for (std::size_t row = 0; row < r.rows; ++row, row_pointers += 3) {
+    const T* const source[3] = {row_pointers[0] + c, row_pointers[1] + c, row_pointers[2] + c};
     T* target = out + row * r.out_row_step + c;
     std::size_t column = 0;
     for (std::size_t i = threes; i < tiles;
@@ -107,12 +107,12 @@ static void convolve_3x3(const depthwise_rows& r, const T* const* input_rows, co
 }
 
 template <class T>
-static void convolve_any_window(const depthwise_rows& r, const T* const* input_rows, const T* w,
+static void convolve_any_window(const depthwise_rows& r, const T* const* row_pointers, const T* w,
                                 const T* bias, T* out, const clamp_range<T>& range, std::size_t c) {
   using simd = simd_of<T>;
   using vector = typename simd::vector;
   const vector start = bias == nullptr ? vector{} : simd::load(bias + c);
-  for (std::size_t row = 0; row < r.rows; ++row, input_rows += r.height) {
+  for (std::size_t row = 0; row < r.rows; ++row, row_pointers += r.height) {
     T* const target = out + row * r.out_row_step + c;
     for (std::size_t column = 0; column < r.columns; column += max_accumulators) {
       const std::size_t remaining = r.columns - column;
@@ -125,7 +125,7 @@ static void convolve_any_window(const depthwise_rows& r, const T* const* input_r
         for (std::size_t x = 0; x < r.width; ++x) {
           const vector weight = simd::load(w + (y * r.width + x) * r.w_step + c);
           const T* source =
-              input_rows[y] + (column * r.stride + x * r.dilation) * panel_width<T> + c;
+              row_pointers[y] + (column * r.stride + x * r.dilation) * panel_width<T> + c;
           for (std::size_t j = 0; j < count; ++j) {
             sum[j] += simd::load(source + j * r.stride * panel_width<T>) * weight;
           }
@@ -139,15 +139,15 @@ static void convolve_any_window(const depthwise_rows& r, const T* const* input_r
 }
 
 template <class T>
-static void convolve_few_channels(const depthwise_rows& r, const T* const* input_rows, const T* w,
+static void convolve_few_channels(const depthwise_rows& r, const T* const* row_pointers, const T* w,
                                   const T* bias, T* out, const clamp_range<T>& range) {
-  for (std::size_t row = 0; row < r.rows; ++row, input_rows += r.height) {
+  for (std::size_t row = 0; row < r.rows; ++row, row_pointers += r.height) {
     for (std::size_t column = 0; column < r.columns; ++column) {
       for (std::size_t c = 0; c < r.channels; ++c) {
         T sum = bias == nullptr ? T(0) : bias[c];
         for (std::size_t y = 0; y < r.height; ++y) {
           for (std::size_t x = 0; x < r.width; ++x) {
-            sum += input_rows[y][(column * r.stride + x * r.dilation) * panel_width<T> + c] *
+            sum += row_pointers[y][(column * r.stride + x * r.dilation) * panel_width<T> + c] *
                    w[(y * r.width + x) * r.w_step + c];
           }
         }

@@ -25,8 +25,8 @@ static void add_shifted(const T* x, std::size_t step, std::size_t rows, const T*
   }
 }
 template <class T>
-static void add_moments(const T* x, std::size_t step, std::size_t rows, const T* mean, T* offsets,
-                        T* squares, std::size_t n) {
+static void add_moments(const T* x, std::size_t step, std::size_t rows, const T* mean,
+                        T* offset_sums, T* squares, std::size_t n) {
   const std::size_t quarter = rows / 4;
   const std::size_t far = quarter * step;
   for (std::size_t r = 0; r < quarter; ++r, x += step) {
@@ -36,7 +36,7 @@ static void add_moments(const T* x, std::size_t step, std::size_t rows, const T*
       const T b = x[far + i] - mean[i];
       const T c = x[2 * far + i] - mean[i];
       const T d = x[3 * far + i] - mean[i];
-      offsets[i] += (a + b) + (c + d);
+      offset_sums[i] += (a + b) + (c + d);
       squares[i] += (a * a + b * b) + (c * c + d * d);
     }
   }
@@ -45,14 +45,15 @@ static void add_moments(const T* x, std::size_t step, std::size_t rows, const T*
     GLIA_INDEPENDENT
     for (std::size_t i = 0; i < n; ++i) {
       const T a = x[i] - mean[i];
-      offsets[i] += a;
+      offset_sums[i] += a;
       squares[i] += a * a;
     }
   }
 }
 template <class T>
 static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std::size_t rows,
-                                 const T* mean, T* products, T* sums, T* offsets, std::size_t n) {
+                                 const T* mean, T* products, T* sums, T* offset_sums,
+                                 std::size_t n) {
   const std::size_t quarter = rows / 4;
   const std::size_t far = quarter * step;
   for (std::size_t r = 0; r < quarter; ++r, dy += step, x += step) {
@@ -62,7 +63,7 @@ static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std:
       const T b = x[far + i] - mean[i];
       const T c = x[2 * far + i] - mean[i];
       const T d = x[3 * far + i] - mean[i];
-      offsets[i] += (a + b) + (c + d);
+      offset_sums[i] += (a + b) + (c + d);
       products[i] += (dy[i] * a + dy[far + i] * b) + (dy[2 * far + i] * c + dy[3 * far + i] * d);
       sums[i] += (dy[i] + dy[far + i]) + (dy[2 * far + i] + dy[3 * far + i]);
     }
@@ -73,7 +74,7 @@ static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std:
     GLIA_INDEPENDENT
     for (std::size_t i = 0; i < n; ++i) {
       const T a = x[i] - mean[i];
-      offsets[i] += a;
+      offset_sums[i] += a;
       products[i] += dy[i] * a;
       sums[i] += dy[i];
     }
@@ -87,11 +88,11 @@ static void end_means(const T* shift, T count, T* mean, std::size_t n) {
   transform(mean, shift, mean, n, [=](T sum, T start) { return start + sum / count; });
 }
 template <class T>
-static void end_moments(const T* offsets, const T* squares, T count, T* mean_offset, T* spread,
+static void end_moments(const T* offset_sums, const T* squares, T count, T* mean_offset, T* spread,
                         std::size_t n) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
-    const T apart = offsets[i] / count;
+    const T apart = offset_sums[i] / count;
     const T squared = squares[i] - count * (apart * apart);
     mean_offset[i] = apart;
     spread[i] = squared < 0 ? T(0) : squared;
@@ -101,11 +102,11 @@ static void end_moments(const T* offsets, const T* squares, T count, T* mean_off
 // x - shift from the chunk's mean and the mean's error. spreads computes the sum of squares around
 // the mean of all rows from the sum of squares around the chunk's own mean.
 template <class T>
-static void distances(const T* mean, const T* offsets, const T* shift, T count, T* y,
+static void distances(const T* mean, const T* mean_offset, const T* shift, T count, T* y,
                       std::size_t n) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
-    y[i] = count * ((mean[i] - shift[i]) + offsets[i]);
+    y[i] = count * ((mean[i] - shift[i]) + mean_offset[i]);
   }
 }
 template <class T>
@@ -146,12 +147,12 @@ static T part_of(T rest, T factor) {
 // Writes sqrt(variance + epsilon). Returns whether is_usual_variance holds for all columns.
 template <class T>
 static bool deviations(const T* variance, T epsilon, T* y, std::size_t n) {
-  constexpr T limit = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  constexpr T lowest = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
   int usual = 1;
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
     const T widened = variance[i] + epsilon;
-    usual &= static_cast<int>(widened > limit) & static_cast<int>(widened < 1 / limit);
+    usual &= static_cast<int>(widened > lowest) & static_cast<int>(widened < 1 / lowest);
     y[i] = widened;
   }
   square_roots(y, n);
@@ -176,10 +177,10 @@ static bool normalizing_factors(const T* mean, const T* rest, const T* variance,
   return finite != 0;
 }
 // Computes factors for dx = scale (dy - constant - (x - mean) slope). On entry, dgamma is the sum
-// of dy (x - mean), and `offsets` is the sum of x - mean. Returns false if a column must be handled
-// separately.
+// of dy (x - mean), and `offset_sums` is the sum of x - mean. Returns false if a column must be
+// handled separately.
 template <class T>
-static bool gradient_factors(const T* mean, const T* offsets, const T* variance, T epsilon,
+static bool gradient_factors(const T* mean, const T* offset_sums, const T* variance, T epsilon,
                              T length, const T* gamma, const T* dbeta, T* dgamma, T* scale,
                              T* constant, T* slope, std::size_t n) {
   if (!deviations(variance, epsilon, scale, n)) {
@@ -188,7 +189,7 @@ static bool gradient_factors(const T* mean, const T* offsets, const T* variance,
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
     const T inverse = T(1) / scale[i];
-    const T apart = offsets[i] / length;
+    const T apart = offset_sums[i] / length;
     const T rounding = std::numeric_limits<T>::epsilon() * (mean[i] < 0 ? -mean[i] : mean[i]);
     const T rest = (apart < 0 ? -apart : apart) <= rounding ? apart : T(0);
     const T of_gamma = inverse * (dgamma[i] - part_of(rest, dbeta[i]));

@@ -19,7 +19,7 @@ struct recurrent_sizes {
   std::size_t samples, steps, units;
 
   [[nodiscard]] std::size_t products() const { return kernels::products_of(cell) * units; }
-  [[nodiscard]] std::size_t saved() const { return kernels::kept_of(cell) * units; }
+  [[nodiscard]] std::size_t saved() const { return kernels::saved_count(cell) * units; }
   /// Returns the row of a sample's i-th step, counted over the steps of all samples.
   [[nodiscard]] std::size_t row(std::size_t sample, std::size_t i) const {
     return sample * steps + (backwards ? steps - 1 - i : i);
