@@ -53,12 +53,6 @@ namespace kernels {
          (kind == normalization::layer && rank == 2);
 }
 
-}  // namespace kernels
-
-}  // namespace glia
-
-namespace glia::kernels {
-
 /// Computes gamma (x - mean) / sqrt(variance + epsilon) + beta with the statistics of x. The
 /// variance of n numbers is the sum of (x - mean)^2, divided by n. gamma and beta have the extent
 /// of the last axis.
@@ -145,4 +139,6 @@ void add_gradients(const normalize& k, Call& call) {
   }
 }
 
-}  // namespace glia::kernels
+}  // namespace kernels
+
+}  // namespace glia

@@ -77,12 +77,6 @@ inline void require_bias(std::string_view caller, const tensor_spec& bias, std::
                        shape{outputs}, ", got ", bias.shape);
 }
 
-}  // namespace kernels
-
-}  // namespace glia
-
-namespace glia::kernels {
-
 /// Computes the matrix product of A (m, k) and B (k, n). `transposed_factor` tells which factor is
 /// stored transposed, if any.
 struct matmul {
@@ -249,4 +243,6 @@ void add_gradients(const dense& k, Call& call) {
   }
 }
 
-}  // namespace glia::kernels
+}  // namespace kernels
+
+}  // namespace glia

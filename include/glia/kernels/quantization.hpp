@@ -50,12 +50,6 @@ inline void require_bytes(std::string_view caller, const byte_range& r) {
                        r.minimum, " to ", r.maximum, " with the zero ", r.zero);
 }
 
-}  // namespace kernels
-
-}  // namespace glia
-
-namespace glia::kernels {
-
 struct quantized_chain;
 struct pack_quantized;
 
@@ -112,12 +106,6 @@ void add_gradients(const fake_quantize& k, Call& call) {
                                not_greater(call.operand(0), bound(k.range.maximum + 0.5)));
   call.add(0, call.run(binary{binary_function::multiply}, call.dy(), inside));
 }
-
-}  // namespace glia::kernels
-
-namespace glia {
-
-namespace kernels {
 
 /// One link of a `quantized_chain`: a convolution, the shape and range of its weights, and the
 /// range of its inputs in unsigned bytes. The link can also have a max-pooling after the
@@ -189,12 +177,6 @@ inline constexpr std::size_t max_integer_products =
          (first || !is_padded(s.window) || link.input.zero == 0) && !is_padded(link.pool) &&
          link.pool.height <= max_window_rows;
 }
-
-}  // namespace kernels
-
-}  // namespace glia
-
-namespace glia::kernels {
 
 /// Packs the weights w (height, width, C / groups, O) of a link as integers, in the order in which
 /// loops read them. Adds the factors that convert sums to results. If `to_bytes` is true, the
@@ -305,4 +287,6 @@ struct quantized_chain {
   friend bool operator==(const quantized_chain&, const quantized_chain&) = default;
 };
 
-}  // namespace glia::kernels
+}  // namespace kernels
+
+}  // namespace glia

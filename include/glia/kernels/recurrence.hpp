@@ -27,12 +27,6 @@ namespace kernels {
   return cell == recurrent_cell::lstm ? 5 : cell == recurrent_cell::gru ? 4 : 0;
 }
 
-}  // namespace kernels
-
-}  // namespace glia
-
-namespace glia::kernels {
-
 /// Runs all steps of a recurrent layer of U units. The first state is 0. Each step multiplies the
 /// previous state by w (U, G U), adds the bias (G U), if any, and then the step's row of x (N, T, G
 /// U). The activations are tanh and the logistic function. A GRU applies its reset gate to the
@@ -182,4 +176,6 @@ void add_gradients(const recurrence& k, Call& call) {
   }
 }
 
-}  // namespace glia::kernels
+}  // namespace kernels
+
+}  // namespace glia

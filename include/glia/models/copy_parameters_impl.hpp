@@ -43,6 +43,7 @@ GLIA_INLINE void copy_parameters(const parameter_list& sources, const device& so
                        by_name.empty() ? std::string_view() : by_name.begin()->first,
                        "'; give the layers the same names, for example with named");
   std::vector<tensor> copies;
+  copies.reserve(pairs.size());
   for (const auto& [index, target] : pairs) {
     copies.push_back(tensor_of(destination_device, numbers_of(source_device, sources[index].value),
                                sources[index].spec.shape));
