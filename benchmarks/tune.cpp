@@ -25,8 +25,8 @@ using namespace glia;
 using namespace glia::cpu_loops;
 
 struct product {
-  matmul_sizes size;
-  transpose which;
+  kernels::matmul_sizes size;
+  transpose transposed_factor;
 };
 
 // The perceptron's, forward and backward, the convolutional network's dense layer, a square one.
@@ -46,12 +46,12 @@ double microseconds(const Work& work) {
       .count();
 }
 
-host_tensor<float> filled(const memory_pool& pool, std::size_t n, std::uint32_t stream,
-                          double density) {
+detail::host_tensor<float> filled(const memory_pool& pool, std::size_t n, std::uint32_t stream,
+                                  double density) {
   const std::vector<float> values = testing::test_values({n}, stream);
-  host_tensor<float> result(pool, {n});
+  detail::host_tensor<float> result(pool, {n});
   for (std::size_t i = 0; i < n; ++i) {
-    result.data()[i] = random_bits({.seed = 5}, i) * 0x1p-32 < density ? values[i] : 0.0F;
+    result.data()[i] = detail::random_bits({.seed = 5}, i) * 0x1p-32 < density ? values[i] : 0.0F;
   }
   return result;
 }
@@ -91,15 +91,15 @@ void report_products(const Loops& loops, const workers& team, std::size_t rounds
   print_densities("product, lists (us)", densities);
   std::printf("   panels    BLAS   meet at  code    dense by (code)\n");
   const memory_pool pool;
-  for (const auto& [s, which] : shapes) {
-    const bool ta = which == transpose::first;
-    const bool tb = which == transpose::second;
-    const host_tensor<float> whole = filled(pool, s.m * s.k, 1, 1);
-    const host_tensor<float> right = filled(pool, s.k * s.n, 2, 1);
-    const host_tensor<float> c(pool, {s.m, s.n});
+  for (const auto& [s, transposed_factor] : shapes) {
+    const bool ta = transposed_factor == transpose::first;
+    const bool tb = transposed_factor == transpose::second;
+    const detail::host_tensor<float> whole = filled(pool, s.m * s.k, 1, 1);
+    const detail::host_tensor<float> right = filled(pool, s.k * s.n, 2, 1);
+    const detail::host_tensor<float> c(pool, {s.m, s.n});
     const matrix<float> a{whole.data(), ta ? s.m : s.k, ta};
     const matrix<float> b{right.data(), tb ? s.k : s.n, tb};
-    std::vector<host_tensor<float>> thin;
+    std::vector<detail::host_tensor<float>> thin;
     for (const double d : densities) {
       thin.push_back(filled(pool, s.m * s.k, 1, d));
     }
@@ -146,12 +146,12 @@ void report_gradients(const workers& team, std::size_t rounds) {
   std::printf("    dense   meet at  code\n");
   for (const auto& [images, kernel] : images_and_kernels) {
     const window2d window{.height = kernel[0], .width = kernel[1]};
-    const window_sizes s = conv2d_rule(images, kernel, window, 1);
-    const host_tensor<float> x = filled(pool, images.size(), 1, 1);
-    const host_tensor<float> w = filled(pool, kernel.size(), 2, 1);
-    const host_tensor<float> dx(pool, images);
-    const host_tensor<float> dw(pool, kernel);
-    std::vector<host_tensor<float>> dy;
+    const kernels::window_sizes s = kernels::conv2d_rule(images, kernel, window, 1);
+    const detail::host_tensor<float> x = filled(pool, images.size(), 1, 1);
+    const detail::host_tensor<float> w = filled(pool, kernel.size(), 2, 1);
+    const detail::host_tensor<float> dx(pool, images);
+    const detail::host_tensor<float> dw(pool, kernel);
+    std::vector<detail::host_tensor<float>> dy;
     for (const double d : of) {
       dy.push_back(filled(pool, s.output().size(), 3, d));
     }

@@ -26,11 +26,10 @@ inline void require_same_settings(rank_group& ranks, std::span<const rank_settin
     while (begin < settings[0].size() && line(settings[0], begin) == line(settings[i], begin)) {
       begin += line(settings[0], begin).size() + 1;
     }
-    require<rank_error>(
-        settings[i] == settings[0], ranks.name_of(i), " and ", ranks.name_of(0),
-        " have different settings: '", line(settings[i], begin), "' and '",
-        line(settings[0], begin),
-        "'; start the same program with the same arguments and data on all ranks");
+    require<rank_error>(settings[i] == settings[0], ranks.name_of(i), " and ", ranks.name_of(0),
+                        " have different settings: '", line(settings[i], begin), "' and '",
+                        line(settings[0], begin),
+                        "'; start the same program with the same arguments and data on all ranks");
   }
 }
 
