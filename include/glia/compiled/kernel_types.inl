@@ -1,5 +1,5 @@
-// The kernels that a program runs which includes glia.hpp alone: those of optimizers and losses,
-// and those of their derivatives. The types of other kernels are compiled where they are used.
+// The kernels that the headers of optimizers, losses and layers run directly. The types of other
+// kernels are compiled where they are used.
 
 #define GLIA_KERNEL(kernel) GLIA_TEMPLATE const kernel_type& detail::type_of<kernels::kernel>();
 GLIA_KERNEL(adagrad)
