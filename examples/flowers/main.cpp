@@ -74,8 +74,8 @@ void write_results(const settings& s, const glia::history& history,
                    const glia::confusion_matrix& confusion, const std::vector<double>& ends) {
   write_labels(s.output / "labels.txt", s.classes);
   glia::write_history_csv(s.output / "history.csv", history);
-  glia::detail::write_whole_file(s.output / "confusion.txt",
-                                 [&](std::ostream& out) { out << confusion.table(s.classes); });
+  glia::write_whole_file(s.output / "confusion.txt",
+                         [&](std::ostream& out) { out << confusion.table(s.classes); });
   // Others reported one task; a chart of another would compare nothing.
   const bool as_reported =
       !s.demo && s.epochs == settings{}.epochs && s.classes == settings{}.classes;

@@ -14,7 +14,7 @@
 
 /// One line for each name.
 inline void write_labels(const std::filesystem::path& path, const std::vector<std::string>& names) {
-  glia::detail::write_whole_file(path, [&](std::ostream& out) {
+  glia::write_whole_file(path, [&](std::ostream& out) {
     for (const std::string& name : names) {
       out << name << '\n';
     }

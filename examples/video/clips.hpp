@@ -133,8 +133,8 @@ int train_and_report(const clip_settings& s, Model& net, const Train& train, con
   const xt::xarray<float> probabilities = probabilities_of(glia::predict(net, test));
   const glia::confusion_matrix confusion(probabilities, labels_of(shown.files()));
   std::cout << '\n' << confusion.table(classes) << '\n';
-  glia::detail::write_whole_file(s.output / "classes.txt",
-                                 [&](std::ostream& out) { out << confusion.table(classes); });
+  glia::write_whole_file(s.output / "classes.txt",
+                         [&](std::ostream& out) { out << confusion.table(classes); });
   draw([&] { glia::plot::history(s.output / "history.svg", history); });
   write_contact_sheet(s.output / "clips.png", shown, probabilities, classes);
   std::cout << std::fixed << std::setprecision(2) << "test accuracy " << 100 * confusion.accuracy()

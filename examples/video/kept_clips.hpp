@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
-#include <glia/core/crc32c.hpp>
 #include <glia/glia.hpp>
 #include <glia/io/safetensors.hpp>
 #include <glia/training/interrupt.hpp>
@@ -64,14 +64,16 @@ class kept_clips {
 /// What tells apart the outputs of networks with other numbers.
 template <class Model>
 [[nodiscard]] std::string fingerprint_of(const Model& net) {
-  std::uint32_t all = 0;
+  std::uint32_t hash = 2166136261U;  // FNV-1a
   for (const auto& p : net.parameters()) {
     const xt::xarray<float> values = net.get(p.spec.name);
     const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
                                  values.size() * sizeof(float));
-    all = all * 31 + glia::detail::crc32c(bytes);
+    for (const char byte : bytes) {
+      hash = (hash ^ static_cast<std::uint8_t>(byte)) * 16777619U;
+    }
   }
-  return glia::text(all);
+  return glia::text(hash);
 }
 
 /// The missing clips that a process runs: every `of`-th clip, beginning with clip `first`.
@@ -106,13 +108,13 @@ template <class Model>
     for (std::size_t i = 0; i < some.size(); ++i) {
       kept.keep(some[i], std::span(given).subspan(i * outputs, outputs));
     }
-    if (glia::detail::is_terminal(std::cout)) {
+    if (glia::is_terminal(std::cout)) {
       std::cout << '\r' << what << ": " << done + some.size() << '/' << missing.size() << " clips"
                 << std::flush;
     }
   }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  std::cout << (glia::detail::is_terminal(std::cout) ? "\r" : "") << what << ": " << missing.size()
+  std::cout << (glia::is_terminal(std::cout) ? "\r" : "") << what << ": " << missing.size()
             << " clips through the frozen layers in " << std::fixed << std::setprecision(2)
             << taken.count() << " s, " << clips.size() - missing.size() << " were kept before\n";
   return !interrupt.interrupted();

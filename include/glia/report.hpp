@@ -197,7 +197,7 @@ class report {
   /// the file cannot be written.
   void write(const std::filesystem::path& path) const {
     const std::string page = html();
-    detail::write_whole_file(path, [&](std::ostream& out) { out << page; });
+    write_whole_file(path, [&](std::ostream& out) { out << page; });
   }
 
  private:
@@ -247,7 +247,7 @@ class report {
                            scores_.written(s.metric_names[i], s.metric_values[i])});
       }
       if (numbers.empty()) {
-        numbers.push_back({name + " loss", detail::digits_text(s.loss, 4)});
+        numbers.push_back({name + " loss", digits_text(s.loss, 4)});
       }
     }
     numbers.insert(numbers.end(), figures_.begin(), figures_.end());

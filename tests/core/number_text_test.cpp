@@ -4,8 +4,8 @@
 
 #include "catch.hpp"
 
-using glia::detail::digits_text;
-using glia::detail::fixed_text;
+using glia::digits_text;
+using glia::fixed_text;
 
 TEST_CASE("numbers are written with so many decimals or digits, however large they are") {
   CHECK(fixed_text(98.765, 2) == "98.77");

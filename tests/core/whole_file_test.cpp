@@ -32,7 +32,7 @@ struct one_file {
 
 TEST_CASE("a file is there whole, under its name, when it has been written and not before") {
   const one_file file;
-  glia::detail::write_whole_file(file.path, [&](std::ostream& out) {
+  glia::write_whole_file(file.path, [&](std::ostream& out) {
     out << "new\r\n" << '\0' << '\xFF' << std::flush;
     CHECK(file.content() == "old");
     REQUIRE(file.count() == 2);
@@ -42,7 +42,7 @@ TEST_CASE("a file is there whole, under its name, when it has been written and n
   });
   CHECK(file.content() == std::string("new\r\n\0\xFF", 7));
   CHECK(file.alone());
-  glia::detail::write_whole_file(file.path, [](std::ostream&) {});
+  glia::write_whole_file(file.path, [](std::ostream&) {});
   CHECK(file.content().empty());
   CHECK(file.alone());
 }
@@ -61,7 +61,7 @@ TEST_CASE("a file of any size is written by the descriptor that holds its lock")
     }
     return count;
   };
-  glia::detail::write_whole_file(file.path, [&](std::ostream& out) {
+  glia::write_whole_file(file.path, [&](std::ostream& out) {
     for (std::size_t size = 1; size < 300'000; size *= 3) {
       const std::string more(size, static_cast<char>('a' + size % 7));
       expected += more + '.';
@@ -76,7 +76,7 @@ TEST_CASE("a file of any size is written by the descriptor that holds its lock")
 TEST_CASE("part files are removed once nobody writes them") {
   const one_file file;
   file.folder.write(".glia-part-1-2", {'h', 'a', 'l', 'f'});
-  glia::detail::write_whole_file(file.path, [&](std::ostream& out) {
+  glia::write_whole_file(file.path, [&](std::ostream& out) {
     out << "new";
     glia::detail::part_file::remove_abandoned(file.folder.path());
     CHECK(file.count() == 2);
@@ -92,7 +92,7 @@ TEST_CASE("numbers are written the same whatever the program's locale") {
   };
   const one_file file;
   const std::locale before = std::locale::global(std::locale(std::locale(), new commas));
-  glia::detail::write_whole_file(file.path, [](std::ostream& out) { out << 12345 << ' ' << 0.5; });
+  glia::write_whole_file(file.path, [](std::ostream& out) { out << 12345 << ' ' << 0.5; });
   const std::string message = glia::text(12345, ' ', 0.5);
   std::locale::global(before);
   CHECK(file.content() == "12345 0.5");
@@ -103,7 +103,7 @@ TEST_CASE("what other programs left beside a file stays") {
   const one_file file;
   // The names that this one would take next, as far as they can be foretold.
   std::filesystem::path part;
-  glia::detail::write_whole_file(file.path, [&](std::ostream&) {
+  glia::write_whole_file(file.path, [&](std::ostream&) {
     for (const auto& entry : std::filesystem::directory_iterator(file.folder.path())) {
       part = entry.path() == file.path ? part : entry.path();
     }
@@ -113,7 +113,7 @@ TEST_CASE("what other programs left beside a file stays") {
   const std::string next = name.substr(0, dash) + std::to_string(std::stoul(name.substr(dash)) + 1);
   file.folder.write(next, {'k', 'e', 'p', 't'});
   file.folder.write("file.part", {'k', 'e', 'p', 't'});
-  glia::detail::write_whole_file(file.path, [](std::ostream& out) { out << "new"; });
+  glia::write_whole_file(file.path, [](std::ostream& out) { out << "new"; });
   CHECK(file.content() == "new");
   CHECK(file.count() == 3);
   CHECK(std::filesystem::file_size(file.folder.path() / next) == 4);
@@ -127,8 +127,8 @@ TEST_CASE("of many writers of one file each succeeds, and one of them is heard")
     threads.emplace_back([&, letter] {
       for (int i = 0; i < 25; ++i) {
         try {
-          glia::detail::write_whole_file(
-              file.path, [&](std::ostream& out) { out << std::string(20000, letter); });
+          glia::write_whole_file(file.path,
+                                 [&](std::ostream& out) { out << std::string(20000, letter); });
         } catch (const glia::error&) {
           ++failures;
         }
@@ -152,7 +152,7 @@ TEST_CASE("a file is written through symbolic links, which stay") {
   const auto second = file.folder.path() / "second";
   std::filesystem::create_symlink("../file", link);
   std::filesystem::create_symlink(std::filesystem::absolute(link), second);
-  glia::detail::write_whole_file(second, [](std::ostream& out) { out << "new"; });
+  glia::write_whole_file(second, [](std::ostream& out) { out << "new"; });
   CHECK(std::filesystem::is_symlink(second));
   CHECK(std::filesystem::is_symlink(link));
   CHECK(std::filesystem::is_regular_file(std::filesystem::symlink_status(file.path)));
@@ -160,14 +160,13 @@ TEST_CASE("a file is written through symbolic links, which stay") {
 
   // To what is not there yet.
   std::filesystem::remove(file.path);
-  glia::detail::write_whole_file(second, [](std::ostream& out) { out << "again"; });
+  glia::write_whole_file(second, [](std::ostream& out) { out << "again"; });
   CHECK(std::filesystem::is_symlink(link));
   CHECK(file.content() == "again");
 
   std::filesystem::create_symlink("circle", file.folder.path() / "circle");
   CHECK(contains(message_of<glia::data_error>([&] {
-                   glia::detail::write_whole_file(file.folder.path() / "circle",
-                                                  [](std::ostream&) {});
+                   glia::write_whole_file(file.folder.path() / "circle", [](std::ostream&) {});
                  }),
                  "circle: its symbolic links form a loop"));
 }
@@ -182,26 +181,25 @@ TEST_CASE("a file that is replaced hands on its rights, a new one has the usual 
   const mode_t before = umask(027);
   for (const mode_t rights : {0600U, 0664U, 0440U}) {
     chmod(file.path.c_str(), rights);
-    glia::detail::write_whole_file(file.path, [](std::ostream& out) { out << "new"; });
+    glia::write_whole_file(file.path, [](std::ostream& out) { out << "new"; });
     CHECK(mode() == rights);
   }
   std::filesystem::remove(file.path);
-  glia::detail::write_whole_file(file.path, [](std::ostream& out) { out << "new"; });
+  glia::write_whole_file(file.path, [](std::ostream& out) { out << "new"; });
   CHECK(mode() == 0640U);
   umask(before);
 }
 
 TEST_CASE("what write throws is passed on, and the old file stays alone") {
   const one_file file;
-  CHECK_THROWS_AS(glia::detail::write_whole_file(file.path,
-                                                 [](std::ostream& out) {
-                                                   out << "half";
-                                                   throw 7;
-                                                 }),
+  CHECK_THROWS_AS(glia::write_whole_file(file.path,
+                                         [](std::ostream& out) {
+                                           out << "half";
+                                           throw 7;
+                                         }),
                   int);
   CHECK(message_of<std::logic_error>([&] {
-          glia::detail::write_whole_file(file.path,
-                                         [](std::ostream&) { throw std::logic_error("no"); });
+          glia::write_whole_file(file.path, [](std::ostream&) { throw std::logic_error("no"); });
         }) == "no");
   CHECK(file.content() == "old");
   CHECK(file.alone());
@@ -210,7 +208,7 @@ TEST_CASE("what write throws is passed on, and the old file stays alone") {
 TEST_CASE("a stream that fails leaves the old file alone") {
   const one_file file;
   CHECK(message_of<glia::data_error>([&] {
-          glia::detail::write_whole_file(file.path, [](std::ostream& out) {
+          glia::write_whole_file(file.path, [](std::ostream& out) {
             out << "half";
             out.setstate(std::ios::badbit);
           });
@@ -223,7 +221,7 @@ TEST_CASE("files that cannot be written or replaced are named") {
   const one_file file;
   const auto error = [](const std::filesystem::path& path) {
     return message_of<glia::data_error>(
-        [&] { glia::detail::write_whole_file(path, [](std::ostream& out) { out << "new"; }); });
+        [&] { glia::write_whole_file(path, [](std::ostream& out) { out << "new"; }); });
   };
   const auto nowhere = file.folder.path() / "missing" / "file";
   CHECK(error(nowhere) == nowhere.string() +
@@ -245,7 +243,7 @@ TEST_CASE("a file that cannot be replaced is named, and stays") {
   const one_file file;
   const auto target = file.folder.path() / "taken";
   CHECK(contains(message_of<glia::data_error>([&] {
-                   glia::detail::write_whole_file(
+                   glia::write_whole_file(
                        target, [&](std::ostream&) { std::filesystem::create_directory(target); });
                  }),
                  target.string() + ": cannot be replaced ("));

@@ -479,7 +479,7 @@ TEST_CASE("one training at a time writes to a folder, and others' files stay") {
   CHECK(std::filesystem::exists(run.folder / ".glia-lock"));
 
   // A file that is being written there by somebody else stays as well.
-  glia::detail::write_whole_file(run.folder / "mine.txt", [&](std::ostream& out) {
+  glia::write_whole_file(run.folder / "mine.txt", [&](std::ostream& out) {
     out << "half";
     other.fit(2, {checkpoints(run.folder)});
     out << ", and whole";

@@ -31,7 +31,7 @@ struct digits {
 /// alone.
 inline void write_csv(const std::filesystem::path& path, const glia::image_bytes& images,
                       bool labeled) {
-  glia::detail::write_whole_file(path, [&](std::ostream& out) {
+  glia::write_whole_file(path, [&](std::ostream& out) {
     std::string line = labeled ? "label" : "";
     for (std::size_t i = 0; i < images.input_shape().size(); ++i) {
       line += glia::text(line.empty() ? "" : ",", "pixel", i);
@@ -101,7 +101,7 @@ inline row_split split_rows(std::size_t rows, std::uint64_t seed) {
 
 /// Which rows were trained with, in their order: for other programs to train with the same.
 inline void write_split(const std::filesystem::path& path, const row_split& split) {
-  glia::detail::write_whole_file(path, [&](std::ostream& out) {
+  glia::write_whole_file(path, [&](std::ostream& out) {
     out << "row,part\n";
     for (const std::size_t row : split.train) {
       out << row << ",train\n";

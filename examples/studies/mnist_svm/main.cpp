@@ -66,7 +66,7 @@ void classify(const settings& s) {
   digits unlabeled = read_csv(s.output / "test.csv", s.unlabeled);
   unlabeled = best_is_binary ? black_and_white(std::move(unlabeled)) : unlabeled;
   const auto start = std::chrono::steady_clock::now();
-  glia::detail::write_whole_file(s.output / "results.csv", [&](std::ostream& out) {
+  glia::write_whole_file(s.output / "results.csv", [&](std::ostream& out) {
     out << "ImageId,Label\n";
     for (std::size_t i = 0; i < unlabeled.size(); ++i) {
       out << i + 1 << ',' << +best->predict(unlabeled.row(i)) << '\n';

@@ -55,7 +55,7 @@ inline void measure_one(const settings& s) {
     split.train.push_back(row);
   }
   split.train.resize(s.measured_rows);
-  const auto before = static_cast<double>(glia::detail::resident_bytes());
+  const auto before = static_cast<double>(glia::resident_bytes());
   const auto start = std::chrono::steady_clock::now();
   const auto report = [&](const auto& accuracy) {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;

@@ -121,12 +121,12 @@ inline void print_answers(const settings& s, const std::vector<answer>& all) {
                     shown(a.dollars(), dollar_units, "$"), about(rate, byte_units) + "/s",
                     image_bytes_each * s.train > a.memory_bytes ? "streamed" : "all"});
   }
-  std::cout << '\n' << glia::detail::text_table(rows);
+  std::cout << '\n' << glia::text_table(rows);
 }
 
 inline void write_csv(const std::filesystem::path& path, const settings& s,
                       const std::vector<answer>& all) {
-  glia::detail::write_whole_file(path, [&](std::ostream& out) {
+  glia::write_whole_file(path, [&](std::ostream& out) {
     out << "name,training_seconds,training_low,training_high,prediction_seconds,prediction_low,"
            "prediction_high,dollars,dollars_low,dollars_high,training_reads_bytes_per_second\n";
     for (const answer& a : all) {

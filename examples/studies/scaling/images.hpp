@@ -13,7 +13,7 @@
 /// Writes images as they are in memory, for programs to read some of them without the memory that
 /// unpacking all takes: it would be the most that they have, whatever is measured.
 inline void write_images(const std::filesystem::path& path, const glia::image_bytes& images) {
-  glia::detail::write_whole_file(path, [&](std::ostream& out) {
+  glia::write_whole_file(path, [&](std::ostream& out) {
     for (std::size_t i = 0; i < images.size(); ++i) {
       out.put(static_cast<char>(images.label(i)));
       const auto pixels = images.pixels(i);

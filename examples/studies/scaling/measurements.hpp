@@ -60,7 +60,7 @@ inline measurements measure_all(const std::string& program, const settings& s) {
 }
 
 inline void write_csv(const std::filesystem::path& path, const measurements& all) {
-  glia::detail::write_whole_file(path, [&](std::ostream& out) {
+  glia::write_whole_file(path, [&](std::ostream& out) {
     out << "varied,batch,images,epoch_seconds,prediction_seconds,peak_bytes\n";
     for (const auto* const part : {&all.batches, &all.sizes}) {
       for (const measurement& m : *part) {

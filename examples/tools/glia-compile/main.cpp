@@ -46,7 +46,7 @@ void compile(const glia::pjrt_target<>& on, const Network& network, const glia::
              std::size_t batch_size, const Optimizer& update) {
   glia::model net{network, sample, on};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, update};
-  trainer.fit(images(sample, batch_size), images(sample, glia::detail::batch_size_for(0, sample)),
+  trainer.fit(images(sample, batch_size), images(sample, glia::default_batch_size(sample)),
               {.batch_size = batch_size,
                .progress = nullptr,
                .frozen_outputs = {.batch_size = batch_size}});
@@ -79,7 +79,7 @@ void compile(const glia::pjrt_target<>& on, const std::string& model, std::size_
 }
 
 void write(const std::filesystem::path& path, const std::string& bytes) {
-  glia::detail::write_whole_file(path, [&](std::ostream& out) { out << bytes; });
+  glia::write_whole_file(path, [&](std::ostream& out) { out << bytes; });
 }
 
 int run(int argc, char** argv) {
@@ -119,10 +119,10 @@ int run(int argc, char** argv) {
       const std::string name = model + '.' + purpose_of(p);
       const auto all = static_cast<double>(p.bytes());
       table.push_back(
-          {name, glia::detail::fixed_text(p.seconds, 1) + " s",
+          {name, glia::fixed_text(p.seconds, 1) + " s",
            megabytes(static_cast<double>(p.argument_bytes)),
            megabytes(static_cast<double>(p.temporary_bytes)), megabytes(all),
-           to.memory_bytes ? glia::detail::fixed_text(100 * all / *to.memory_bytes, 2) + " %" : "?",
+           to.memory_bytes ? glia::fixed_text(100 * all / *to.memory_bytes, 2) + " %" : "?",
            glia::scaled(p.flops())});
       write(s.output / (name + ".mlir"), p.module);
       if (!p.executable.empty()) {
@@ -130,7 +130,7 @@ int run(int argc, char** argv) {
       }
     }
   }
-  std::cout << glia::detail::text_table(table) << "\nfor one batch each; the programs are in "
+  std::cout << glia::text_table(table) << "\nfor one batch each; the programs are in "
             << s.output.string() << '\n';
   return 0;
 }

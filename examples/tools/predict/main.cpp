@@ -312,7 +312,7 @@ int run(int argc, char** argv) {
         profile.seconds / static_cast<double>(std::max<std::size_t>(profile.steps, 1));
     std::cout << "\n"
               << profile.steps << " batches of up to " << s.batch << ", "
-              << glia::detail::fixed_text(1e3 * each, 3) << " ms each\n\n"
+              << glia::fixed_text(1e3 * each, 3) << " ms each\n\n"
               << profile.kernel_table(30);
   }
   return failures;

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string>
 
-namespace glia::detail {
+namespace glia {
 
 /// Formats a number with `decimals` decimals, at most 60, such as 98.77. Independent of the locale.
 [[nodiscard]] inline std::string fixed_text(double value, int decimals) {
@@ -31,4 +31,4 @@ namespace glia::detail {
   return {buffer.data(), end};
 }
 
-}  // namespace glia::detail
+}  // namespace glia

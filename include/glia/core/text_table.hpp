@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace glia::detail {
+namespace glia {
 
 /// Formats rows of cells as a table of text. The first row is a heading with a line below it. If
 /// `total` is true, the last row has a line above it. The first `left_columns` columns are aligned
@@ -38,4 +38,4 @@ namespace glia::detail {
   return result;
 }
 
-}  // namespace glia::detail
+}  // namespace glia

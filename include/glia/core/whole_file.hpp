@@ -21,7 +21,9 @@
 
 #include "glia/core/error.hpp"
 
-namespace glia::detail {
+namespace glia {
+
+namespace detail {
 
 /// Returns the target of a path after following symbolic links. The target need not exist.
 [[nodiscard]] inline std::filesystem::path followed(const std::filesystem::path& path) {
@@ -218,6 +220,8 @@ class whole_file {
   std::ostream out_;
 };
 
+}  // namespace detail
+
 /// Writes a file with `write(stream)`, completely or not at all. The data go to a temporary file in
 /// the same folder (.glia-part-...), which is renamed when it is complete and on the disk. After an
 /// interruption, the old file or no file of that name exists, never an incomplete one.
@@ -235,4 +239,4 @@ void write_whole_file(const std::filesystem::path& path, const Write& write) {
   file.close();
 }
 
-}  // namespace glia::detail
+}  // namespace glia

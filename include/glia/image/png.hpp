@@ -154,7 +154,7 @@ class png_decoder {
 inline void write_png(const std::filesystem::path& path, const image& picture) {
   detail::require_picture("write_png", picture);
   const std::string bytes = encode_png(picture);
-  detail::write_whole_file(path, [&](std::ostream& out) {
+  write_whole_file(path, [&](std::ostream& out) {
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   });
 }

@@ -35,15 +35,20 @@ struct model_options {
   bool depth_first = true;
 };
 
-namespace detail {
-
-/// Returns the number of samples in a batch. If `asked` is 0, this is the number of samples of this
-/// shape that fit into 32 MB, from 1 to 256. Otherwise it is `asked`.
-[[nodiscard]] constexpr std::size_t batch_size_for(std::size_t asked, const shape& sample) {
+/// Returns the number of samples in a batch of predictions if an option does not give it: as many
+/// samples of this shape as 32 MB hold, from 1 to 256.
+[[nodiscard]] constexpr std::size_t default_batch_size(const shape& sample) {
   constexpr std::size_t bytes = 32 << 20;
   constexpr std::size_t max_samples = 256;
   const std::size_t sample_bytes = std::max<std::size_t>(sample.size() * sizeof(float), 1);
-  return asked > 0 ? asked : std::clamp<std::size_t>(bytes / sample_bytes, 1, max_samples);
+  return std::clamp<std::size_t>(bytes / sample_bytes, 1, max_samples);
+}
+
+namespace detail {
+
+/// Returns `requested`, or the default if that is 0.
+[[nodiscard]] constexpr std::size_t batch_size_for(std::size_t requested, const shape& sample) {
+  return requested > 0 ? requested : default_batch_size(sample);
 }
 
 }  // namespace detail

@@ -30,7 +30,7 @@ namespace glia {
   }
   const int decimals = prefix == 0 || number >= 100 ? 0 : number >= 10 ? 1 : 2;
   const std::string suffix = prefixes[prefix] + unit;
-  return detail::fixed_text(number, decimals) + (suffix.empty() ? "" : " " + suffix);
+  return fixed_text(number, decimals) + (suffix.empty() ? "" : " " + suffix);
 }
 
 namespace detail {
@@ -80,7 +80,7 @@ namespace detail {
   rows.push_back({"total", text(batch_text(plan.output)), grouped(parameters), scaled(plan.flops()),
                   scaled(static_cast<double>(bytes), "B")});
 
-  std::string result = detail::text_table(rows, 2, true);
+  std::string result = text_table(rows, 2, true);
   result += "FLOPs and activations are those of one sample.\n";
   if (frozen > 0) {
     result += grouped(parameters - frozen) + " parameters are trained, " + grouped(frozen) +

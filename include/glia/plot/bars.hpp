@@ -43,9 +43,9 @@ namespace detail {
 [[nodiscard]] inline std::string measured(double value, const std::string& unit) {
   const double size = std::abs(value);
   if (size >= 1e6 || (size < 0.01 && size > 0)) {
-    return glia::detail::digits_text(value, 3) + unit;
+    return glia::digits_text(value, 3) + unit;
   }
-  return glia::detail::fixed_text(value, size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : 2) + unit;
+  return glia::fixed_text(value, size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : 2) + unit;
 }
 
 /// Computes the positions of bars and texts, and makes gnuplot's commands for them.

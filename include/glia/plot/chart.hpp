@@ -119,7 +119,7 @@ inline void write(const std::filesystem::path& path, const chart& figure) {
                        ": expected a file name that ends in .svg or .png");
   const std::string bytes =
       ending == ".png" ? png(figure) : "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n" + svg(figure);
-  glia::detail::write_whole_file(path, [&](std::ostream& out) {
+  glia::write_whole_file(path, [&](std::ostream& out) {
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   });
 }

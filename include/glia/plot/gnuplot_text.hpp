@@ -55,7 +55,7 @@ namespace glia::plot::detail {
 }
 
 /// Formats a number for gnuplot.
-[[nodiscard]] inline std::string number(double value) { return glia::detail::exact_text(value); }
+[[nodiscard]] inline std::string number(double value) { return glia::exact_text(value); }
 
 /// Returns a data block of gnuplot, with one line for each row. A row that contains a number that
 /// is not finite becomes a gap.

@@ -29,6 +29,8 @@ namespace detail {
   return 0;
 }
 
+}  // namespace detail
+
 /// Returns the resident memory of this process in bytes, or 0 if the system does not report it.
 [[nodiscard]] inline std::size_t resident_bytes() {
 #if __has_include(<unistd.h>)
@@ -41,8 +43,6 @@ namespace detail {
 #endif
   return 0;
 }
-
-}  // namespace detail
 
 /// Returns the peak resident memory of this process in bytes, or 0 if the system does not report
 /// it.

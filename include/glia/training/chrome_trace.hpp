@@ -71,7 +71,7 @@ class chrome_trace {
 
   /// Writes the timeline to a file. Throws `data_error`, with the path, if it cannot be written.
   void write(const std::filesystem::path& path) const {
-    detail::write_whole_file(path, [&](std::ostream& out) { write(out); });
+    write_whole_file(path, [&](std::ostream& out) { write(out); });
   }
   /// Writes the timeline to a stream.
   void write(std::ostream& out) const {
@@ -80,7 +80,7 @@ class chrome_trace {
       start = start == 0 ? e.begin : std::min(start, e.begin);
     }
     const auto microseconds = [&](std::int64_t nanoseconds) {
-      return detail::fixed_text(1e-3 * static_cast<double>(nanoseconds), 3);
+      return fixed_text(1e-3 * static_cast<double>(nanoseconds), 3);
     };
     out << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
         << R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"training"}})";

@@ -139,7 +139,7 @@ class confusion_matrix {
     const std::string gap(width - std::min(width, cell.size()), ' ');
     return right ? gap + cell : cell + gap;
   }
-  static std::string percent(double value) { return detail::fixed_text(100 * value, 1); }
+  static std::string percent(double value) { return fixed_text(100 * value, 1); }
 
   std::size_t classes_;
   std::vector<std::size_t> counts_;  // (true, predicted)

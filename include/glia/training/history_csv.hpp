@@ -19,7 +19,7 @@ namespace glia {
 /// Throws `data_error`, with the path, if the file cannot be written.
 inline void write_history_csv(const std::filesystem::path& path, const history& training) {
   const bool validated = !training.epochs.empty() && training.epochs.front().validation;
-  detail::write_whole_file(path, [&](std::ostream& out) {
+  write_whole_file(path, [&](std::ostream& out) {
     const auto names = [&](const char* prefix) {
       out << ',' << prefix << "loss";
       for (const metric& m : training.metrics) {
@@ -27,9 +27,9 @@ inline void write_history_csv(const std::filesystem::path& path, const history& 
       }
     };
     const auto values = [&](const scores& s) {
-      out << ',' << detail::exact_text(s.loss);
+      out << ',' << exact_text(s.loss);
       for (double value : s.metric_values) {
-        out << ',' << detail::exact_text(value);
+        out << ',' << exact_text(value);
       }
     };
     out << "epoch,seconds,samples_per_second,learning_rate";
@@ -39,8 +39,8 @@ inline void write_history_csv(const std::filesystem::path& path, const history& 
     }
     out << '\n';
     for (const epoch_record& e : training.epochs) {
-      out << e.epoch << ',' << detail::exact_text(e.seconds) << ','
-          << detail::exact_text(e.samples_per_second) << ',' << detail::exact_text(e.learning_rate);
+      out << e.epoch << ',' << exact_text(e.seconds) << ',' << exact_text(e.samples_per_second)
+          << ',' << exact_text(e.learning_rate);
       values(e.training);
       if (e.validation) {
         values(*e.validation);

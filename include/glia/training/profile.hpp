@@ -91,13 +91,13 @@ struct profile {
   [[nodiscard]] profile_entry& entry(const graph& calls, const graph_node& node);
   void add_kernel(const graph& calls, std::size_t node, double took);
   [[nodiscard]] std::string milliseconds(double took) const {
-    return detail::fixed_text(1e3 * took / static_cast<double>(std::max<std::size_t>(steps, 1)), 3);
+    return fixed_text(1e3 * took / static_cast<double>(std::max<std::size_t>(steps, 1)), 3);
   }
   [[nodiscard]] std::string share_of(double took) const {
-    return seconds > 0 ? detail::fixed_text(100 * took / seconds, 1) : "";
+    return seconds > 0 ? fixed_text(100 * took / seconds, 1) : "";
   }
   [[nodiscard]] static std::string rate(double amount, double took) {
-    return took > 0 && amount > 0 ? detail::fixed_text(amount / took / 1e9, 1) : "";
+    return took > 0 && amount > 0 ? fixed_text(amount / took / 1e9, 1) : "";
   }
 };
 
@@ -203,7 +203,7 @@ inline std::vector<std::vector<std::string>> profile::layer_rows() const {
                     milliseconds(s.phases[2]), other > 0 ? milliseconds(other) : "",
                     share_of(took + other), rate(s.flops, took),
                     took > 0 && peak_flops > 0 && s.flops > 0
-                        ? detail::fixed_text(100 * s.flops / took / peak_flops, 1)
+                        ? fixed_text(100 * s.flops / took / peak_flops, 1)
                         : "",
                     rate(s.bytes, took)});
     rows.back().insert(rows.back().end(), held.begin(), held.end());
@@ -286,13 +286,11 @@ inline std::string profile::note() const {
 }
 
 inline std::string profile::layer_table() const {
-  return detail::text_table(layer_rows(), 1, true) + note() + '\n';
+  return text_table(layer_rows(), 1, true) + note() + '\n';
 }
 inline std::string profile::kernel_table(std::size_t max_kernels) const {
-  return detail::text_table(kernel_rows(max_kernels), 3);
+  return text_table(kernel_rows(max_kernels), 3);
 }
-inline std::string profile::memory_table() const {
-  return detail::text_table(memory_rows(), 1, true);
-}
+inline std::string profile::memory_table() const { return text_table(memory_rows(), 1, true); }
 
 }  // namespace glia

@@ -72,7 +72,7 @@ class profiler {
           record.found.add(record.times, 1e-9 * static_cast<double>(time - record.step_began));
           record.trace.add("step " + std::to_string(t.step), record.step_began, time);
           record.trace.add(record.times);
-          record.trace.add({time, static_cast<double>(detail::resident_bytes())});
+          record.trace.add({time, static_cast<double>(resident_bytes())});
         }
         ++record.step_count;
         watch_if_due(t);
@@ -107,7 +107,7 @@ class profiler {
     }
     recording_->found.layers = t.plan.layers;
     recording_->found.batch_size = t.batch_size;
-    recording_->found.memory.baseline = detail::resident_bytes();
+    recording_->found.memory.baseline = resident_bytes();
   }
 
   void watch_if_due(const training& t) const {
@@ -127,7 +127,7 @@ class profiler {
     }
     if (!folder_.empty()) {
       recording_->trace.write(folder_ / "trace.json");
-      detail::write_whole_file(folder_ / "profile.txt", [&](std::ostream& out) {
+      write_whole_file(folder_ / "profile.txt", [&](std::ostream& out) {
         out << found.layer_table() << '\n' << found.kernel_table() << '\n' << found.memory_table();
       });
     }

@@ -130,8 +130,7 @@ class progress {
   }
 
   static std::string duration_text(double seconds) {
-    return seconds < 0.1 ? detail::fixed_text(1e3 * seconds, 1) + " ms"
-                         : detail::fixed_text(seconds, 2) + " s";
+    return seconds < 0.1 ? fixed_text(1e3 * seconds, 1) + " ms" : fixed_text(seconds, 2) + " s";
   }
 
   /// Formats the numbers of compiled and loaded graphs and their time, as in "1 program compiled, 1
@@ -158,18 +157,17 @@ class progress {
   /// Formats a score with four decimals, or with four significant digits if it is large.
   static std::string score_text(double value) {
     return std::isnan(value)       ? "nan"
-           : std::abs(value) < 1e6 ? detail::fixed_text(value, 4)
-                                   : detail::digits_text(value, 4);
+           : std::abs(value) < 1e6 ? fixed_text(value, 4)
+                                   : digits_text(value, 4);
   }
 
   static std::string scores_text(const std::string& prefix, const scores& s,
                                  const std::vector<metric>& metrics) {
     std::string result = "  " + prefix + "loss " + score_text(s.loss);
     for (std::size_t i = 0; i < metrics.size(); ++i) {
-      result +=
-          "  " + prefix + metrics[i].name + ' ' +
-          (metrics[i].counts_classes() ? detail::fixed_text(100 * s.metric_values[i], 2) + " %"
-                                       : score_text(s.metric_values[i]));
+      result += "  " + prefix + metrics[i].name + ' ' +
+                (metrics[i].counts_classes() ? fixed_text(100 * s.metric_values[i], 2) + " %"
+                                             : score_text(s.metric_values[i]));
     }
     return result;
   }
@@ -200,7 +198,7 @@ class progress_bar {
   void operator()(const training& t) {
     const history& so_far = t.history;
     if (t.event == event::train_begin) {
-      shown_.emplace(*out_, detail::is_terminal(*out_), t.epochs, counted(t.sample_shape));
+      shown_.emplace(*out_, is_terminal(*out_), t.epochs, counted(t.sample_shape));
       noted_ = 0;
       compiled_ = {};
     }

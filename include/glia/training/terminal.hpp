@@ -11,7 +11,7 @@
 #define GLIA_HAS_TERMINAL
 #endif
 
-namespace glia::detail {
+namespace glia {
 
 /// Whether a stream writes to a terminal.
 [[nodiscard]] inline bool is_terminal(const std::ostream& out) {
@@ -23,6 +23,8 @@ namespace glia::detail {
   return false;
 #endif
 }
+
+namespace detail {
 
 /// The current width of the terminal behind a stream, in columns. 80 if it is not known.
 [[nodiscard]] inline std::size_t terminal_columns(const std::ostream& out) {
@@ -38,6 +40,8 @@ namespace glia::detail {
   return 80;
 }
 
-}  // namespace glia::detail
+}  // namespace detail
+
+}  // namespace glia
 
 #undef GLIA_HAS_TERMINAL

@@ -49,7 +49,7 @@ inline void set_external(::onnx::TensorProto& tensor, const std::string& key,
 inline void move_weights(::onnx::ModelProto& model, const std::filesystem::path& path) {
   constexpr std::size_t min_bytes = 1024;  // smaller weights stay in the message
   constexpr std::size_t aligned = 4096;    // so that they can be memory-mapped
-  glia::detail::write_whole_file(path, [&](std::ostream& out) {
+  glia::write_whole_file(path, [&](std::ostream& out) {
     std::size_t position = 0;
     for (::onnx::TensorProto& tensor : *model.mutable_graph()->mutable_initializer()) {
       const std::string& bytes = tensor.raw_data();
@@ -88,7 +88,7 @@ GLIA_INLINE void write_message(::onnx::ModelProto& model, const std::filesystem:
   require<data_error>(model.ByteSizeLong() <= std::numeric_limits<std::int32_t>::max(),
                       path.string(), ": the model has ", model.ByteSizeLong(),
                       " bytes without its weights, but an ONNX file has at most 2 GiB");
-  glia::detail::write_whole_file(path, [&](std::ostream& out) {
+  glia::write_whole_file(path, [&](std::ostream& out) {
     require<data_error>(model.SerializeToOstream(&out), path.string(),
                         ": writing failed; check that the disk is not full");
   });
