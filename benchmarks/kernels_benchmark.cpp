@@ -37,9 +37,9 @@ double bytes_of(const glia::tensor& x) {
   return x ? static_cast<double>(x.size() * glia::bytes_of<float>(x.type())) : 0;
 }
 template <std::size_t N>
-double bytes_of(const std::array<glia::tensor, N>& all) {
+double bytes_of(const std::array<glia::tensor, N>& tensors) {
   double sum = 0;
-  for (const glia::tensor& x : all) {
+  for (const glia::tensor& x : tensors) {
     sum += bytes_of(x);
   }
   return sum;
@@ -147,8 +147,8 @@ void pooled_convolutions(benchmark::internal::Benchmark* b) {
 
 void conv2d_max_pool2d(benchmark::State& state) {
   const convolution c(state);
-  const glia::kernels::convolution_pooling how{c.window(), c.groups, {2, 2, 2, 2}};
-  measure(state, kernels::conv2d_max_pool2d{how, glia::relu.map}, values(c.x()), values(c.w()),
+  const glia::kernels::convolution_pooling pooling{c.window(), c.groups, {2, 2, 2, 2}};
+  measure(state, kernels::conv2d_max_pool2d{pooling, glia::relu.map}, values(c.x()), values(c.w()),
           tensor{});
 }
 BENCHMARK(conv2d_max_pool2d)->Apply(pooled_convolutions);
@@ -157,12 +157,12 @@ void conv2d_max_pool2d_gradient(benchmark::State& state) {
   const convolution c(state);
   const tensor images = values(c.x());
   const tensor weights = values(c.w());
-  const glia::kernels::convolution_pooling how{c.window(), c.groups, {2, 2, 2, 2}};
+  const glia::kernels::convolution_pooling pooling{c.window(), c.groups, {2, 2, 2, 2}};
   const auto [y, position] =
-      device().run(kernels::conv2d_max_pool2d{how, glia::relu.map}, images, weights, tensor{});
+      device().run(kernels::conv2d_max_pool2d{pooling, glia::relu.map}, images, weights, tensor{});
   const tensor dy = values_with_zeros(y.shape(), 0.7);  // as behind a dropout
   const bool first_layer = c.channels == 1;
-  measure(state, kernels::conv2d_max_pool2d_gradient{how, !first_layer}, dy, images, weights,
+  measure(state, kernels::conv2d_max_pool2d_gradient{pooling, !first_layer}, dy, images, weights,
           position);
 }
 BENCHMARK(conv2d_max_pool2d_gradient)->Apply(pooled_convolutions);

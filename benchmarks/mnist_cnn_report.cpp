@@ -26,7 +26,7 @@ int main(int argc, char** argv) try {
   report::add_flags(app, s);
   app.add_option("--depth-first", depth_first);
   CLI11_PARSE(app, argc, argv);
-  run(s, depth_first, make_device(s.where));
+  run(s, depth_first, make_device(s.device));
 } catch (const glia::error& e) {
   std::cerr << e.what() << '\n';
   return 1;

@@ -12,7 +12,7 @@ int main(int argc, char** argv) try {
   sets.train.keep_first(s.images);
   const auto train = std::move(sets.train).reshaped({784});
   const auto test = std::move(sets.test).reshaped({784});
-  glia::model net{perceptron(), {784}, make_device(s.where), {.seed = s.seed}};
+  glia::model net{perceptron(), {784}, make_device(s.device), {.seed = s.seed}};
   report::train(net, train, test, s);
 } catch (const glia::error& e) {
   std::cerr << e.what() << '\n';

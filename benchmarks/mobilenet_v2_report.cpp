@@ -10,7 +10,7 @@ int main(int argc, char** argv) try {
   report::add_flags(app, s);
   CLI11_PARSE(app, argc, argv);
 
-  const glia::device device = make_device(s.where);
+  const glia::device device = make_device(s.device);
   const glia::model net{glia::mobilenet_v2(), {224, 224, 3}, device, {.seed = s.seed}};
   std::vector<float> images(s.batch * net.sample_shape().size());
   glia::random_stream random({.seed = s.seed});

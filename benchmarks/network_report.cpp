@@ -24,7 +24,7 @@ void print_passes(const report::settings& s, const auto& pass) {
 
 void train_steps(const report::settings& s, const auto& layers, const glia::shape& sample,
                  std::size_t classes) {
-  const glia::device device = make_device(s.where);
+  const glia::device device = make_device(s.device);
   glia::model net{layers, sample, device, {.seed = s.seed}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   glia::batch b;
@@ -44,7 +44,7 @@ void train_steps(const report::settings& s, const auto& layers, const glia::shap
 }
 
 void compute_features(const report::settings& s, const auto& layers, const glia::shape& sample) {
-  const glia::device device = make_device(s.where);
+  const glia::device device = make_device(s.device);
   const glia::model net{layers, sample, device, {.seed = s.seed}};
   const std::vector<float> images = report::normal_numbers(s.batch * sample.size(), s.seed);
   std::vector<float> features(s.batch * net.output_shape().size());

@@ -11,19 +11,21 @@ namespace {
 
 void write(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
-  const auto to = [&](const std::string& name, const auto& layers, const glia::shape& sample) {
+  const auto write_network = [&](const std::string& name, const auto& layers,
+                                 const glia::shape& sample) {
     glia::write_onnx(glia::model{layers, sample}, folder / (name + ".onnx"));
   };
-  to("perceptron", perceptron(), {784});
-  to("convolutional_network", convolutional_network(), {28, 28, 1});
-  to("gru", glia::sequential{glia::gru{.units = 128}, glia::dense{14}}, {25, 256});
-  to("mobilenet_v2", glia::sequential{glia::mobilenet_v2{}, glia::dense{5}}, {224, 224, 3});
+  write_network("perceptron", perceptron(), {784});
+  write_network("convolutional_network", convolutional_network(), {28, 28, 1});
+  write_network("gru", glia::sequential{glia::gru{.units = 128}, glia::dense{14}}, {25, 256});
+  write_network("mobilenet_v2", glia::sequential{glia::mobilenet_v2{}, glia::dense{5}},
+                {224, 224, 3});
 }
 
 /// As many passes over one batch as take the time of so many images, and a line for each epoch.
 void run(const report::settings& s, const std::filesystem::path& file) {
   const auto start = std::chrono::steady_clock::now();
-  const glia::model net{glia::onnx_model{file}, glia::cpu<float>({.threads = s.where.threads})};
+  const glia::model net{glia::onnx_model{file}, glia::cpu<float>({.threads = s.device.threads})};
   const auto ready = net.prepare({.batch_size = s.batch});
   std::vector<float> x(s.batch * net.sample_shape().size());
   glia::random_stream random({.seed = s.seed});

@@ -21,16 +21,17 @@ struct contestant {
 /// The rows of a table whose second column is a time in seconds.
 std::vector<contestant> read_table(const std::filesystem::path& path) {
   std::ifstream file(path);
-  std::vector<contestant> all;
+  std::vector<contestant> contestants;
   static const std::regex row(R"(\| ([^|]+) \| ([0-9.]+) s \|.*)");
   std::smatch found;
   for (std::string line; std::getline(file, line);) {
     if (std::regex_match(line, found, row)) {
-      all.push_back({found[1], std::stod(found[2])});
+      contestants.push_back({found[1], std::stod(found[2])});
     }
   }
-  glia::require<glia::data_error>(!all.empty(), path.string(), ": no table of times in seconds");
-  return all;
+  glia::require<glia::data_error>(!contestants.empty(), path.string(),
+                                  ": no table of times in seconds");
+  return contestants;
 }
 
 int main(int argc, char** argv) try {
@@ -41,16 +42,16 @@ int main(int argc, char** argv) try {
   const std::filesystem::path folder(argv[1]);
   std::filesystem::create_directories(folder);
 
-  const std::vector<contestant> all = read_table(argv[2]);
+  const std::vector<contestant> contestants = read_table(argv[2]);
   glia::plot::bar_series times;
   std::vector<std::string> names;
   std::string note;
-  for (const contestant& c : all) {
+  for (const contestant& c : contestants) {
     // Names have to be short: without what stands in brackets.
     const std::string name =
         std::regex_replace(c.name, std::regex(R"( *\([^)]*\)|\+cu[0-9]+)"), "");
     constexpr double off_the_chart = 10;  // times of the first one's: the others would be flat
-    if (c.seconds > off_the_chart * all[0].seconds) {
+    if (c.seconds > off_the_chart * contestants[0].seconds) {
       note += glia::text(note.empty() ? "not drawn: " : ", ", name, ", ", c.seconds, " s");
     } else {
       names.push_back(name);

@@ -27,12 +27,12 @@ template <class D>
 test_data all_of(const D& data, std::size_t batch) {
   const std::size_t size = data.input_shape().size();
   const std::size_t count = data.size() / batch * batch;
-  test_data all{std::vector<float>(count * size), std::vector<std::int32_t>(count)};
+  test_data result{std::vector<float>(count * size), std::vector<std::int32_t>(count)};
   for (std::size_t i = 0; i < count; ++i) {
-    data.input(i, std::span(all.inputs).subspan(i * size, size));
-    all.classes[i] = data.label(i);
+    data.input(i, std::span(result.inputs).subspan(i * size, size));
+    result.classes[i] = data.label(i);
   }
-  return all;
+  return result;
 }
 
 template <class Prepared>
@@ -44,8 +44,8 @@ double accuracy(const Prepared& ready, const test_data& test, std::size_t batch,
   for (std::size_t first = 0; first < test.classes.size(); first += batch) {
     ready.run(std::span(test.inputs).subspan(first * size, batch * size), std::span<float>(y));
     for (std::size_t i = 0; i < batch; ++i) {
-      const auto from = y.begin() + static_cast<std::ptrdiff_t>(i * classes);
-      right += std::max_element(from, from + static_cast<std::ptrdiff_t>(classes)) - from ==
+      const auto row = y.begin() + static_cast<std::ptrdiff_t>(i * classes);
+      right += std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row ==
                        test.classes[first + i]
                    ? 1
                    : 0;
@@ -57,17 +57,17 @@ double accuracy(const Prepared& ready, const test_data& test, std::size_t batch,
 template <class Model, class Train, class Test>
 void compare(const std::string& name, const Model& net, const Train& train, const Test& test,
              const std::vector<std::size_t>& batches) {
-  const glia::quantization how = glia::calibrate(net, train);
+  const glia::quantization quantization = glia::calibrate(net, train);
   const std::size_t classes = net.output_shape().size();
   for (const std::size_t batch : batches) {
     const test_data samples = all_of(test, batch);
     const auto real = net.prepare({.batch_size = batch});
-    const auto bytes = net.prepare(how, {.batch_size = batch});
+    const auto bytes = net.prepare(quantization, {.batch_size = batch});
     const std::span<const float> x =
         std::span(samples.inputs).first(batch * net.sample_shape().size());
     std::vector<float> y(batch * classes);
-    std::vector<double> of_real;
-    std::vector<double> of_bytes;
+    std::vector<double> real_times;
+    std::vector<double> byte_times;
     const auto take_turn = [&](const auto& ready, std::vector<double>& times) {
       ready.run(x, std::span<float>(y));  // whatever the other has left in caches
       double sum = 0;
@@ -77,15 +77,16 @@ void compare(const std::string& name, const Model& net, const Train& train, cons
       }
     };
     for (int turn = 0; turn < 21; ++turn) {
-      take_turn(real, of_real);
-      take_turn(bytes, of_bytes);
+      take_turn(real, real_times);
+      take_turn(bytes, byte_times);
     }
-    const double a = report::quantile(of_real, 0.5);
-    const double b = report::quantile(of_bytes, 0.5);
+    const double a = report::quantile(real_times, 0.5);
+    const double b = report::quantile(byte_times, 0.5);
     std::cout << "| " << name << " | " << batch << " | " << std::fixed << std::setprecision(3)
               << 1e3 * a << " ms | " << 1e3 * b << " ms | **" << std::setprecision(2) << a / b
-              << "** | " << how.products.size() << " of " << how.products.size() + how.left_in_float
-              << " | " << 100 * accuracy(real, samples, batch, classes) << " % | "
+              << "** | " << quantization.products.size() << " of "
+              << quantization.products.size() + quantization.left_in_float << " | "
+              << 100 * accuracy(real, samples, batch, classes) << " % | "
               << 100 * accuracy(bytes, samples, batch, classes) << " % |" << std::endl;
   }
 }
@@ -97,7 +98,7 @@ void mnist(const std::string& name, const Network& network, const glia::shape& s
   const auto train = std::move(sets.train).reshaped(sample);
   const auto test = std::move(sets.test).reshaped(sample);
   glia::model net{
-      network, sample, glia::cpu<float>({.threads = s.where.threads}), {.seed = s.seed}};
+      network, sample, glia::cpu<float>({.threads = s.device.threads}), {.seed = s.seed}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{1e-3}};
   trainer.fit(train, {.epochs = s.epochs, .batch_size = s.batch, .progress = nullptr});
   compare(name, net, train, test, {1, 250});
@@ -109,19 +110,19 @@ void flowers(const std::filesystem::path& photos, const std::filesystem::path& w
       photos,
       {.class_names = {"daisy", "dandelion", "rose", "sunflower", "tulip"}, .skip_broken = true});
   const auto [training, held_out] = folder.split(0.2);
-  const glia::image_dataset_options how{
+  const glia::image_dataset_options options{
       .height = 224, .width = 224, .mean = glia::imagenet_mean, .std = glia::imagenet_std};
-  const glia::image_dataset train(training, how);
-  const glia::image_dataset test(held_out, how);
+  const glia::image_dataset train(training, options);
+  const glia::image_dataset test(held_out, options);
   const glia::mobilenet_v2 features({.use_batch_norm = false});
   glia::model net{glia::sequential{glia::frozen{features}, glia::dropout{0.4}, glia::dense{5}},
                   train.input_shape(),
-                  glia::cpu<float>({.threads = s.where.threads}),
+                  glia::cpu<float>({.threads = s.device.threads}),
                   {.seed = s.seed}};
   glia::load_parameters(net, glia::read_safetensors(weights), glia::folded_names(features));
-  const auto kept = glia::compute_frozen_outputs(net, train, "training", {}, nullptr);
+  const auto outputs = glia::compute_frozen_outputs(net, train, "training", {}, nullptr);
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{1e-3}};
-  trainer.fit(kept.value(), {.epochs = 12, .batch_size = 32, .progress = nullptr});
+  trainer.fit(outputs.value(), {.epochs = 12, .batch_size = 32, .progress = nullptr});
   compare("MobileNetV2 at 224x224, flowers", net, train, test, {1, 32});
 }
 
@@ -136,7 +137,7 @@ int main(int argc, char** argv) try {
   app.add_option("--flowers", photos, "folder of photos in folders of their classes");
   app.add_option("--weights", weights, "MobileNetV2's, as safetensors");
   CLI11_PARSE(app, argc, argv);
-  std::cout << "# Networks with 8-bit integers compared with single precision, " << s.where.threads
+  std::cout << "# Networks with 8-bit integers compared with single precision, " << s.device.threads
             << " threads, medians in turns\n\n"
             << glia::processor_name() << "\n\n"
             << "| network | samples at a time | float | int8 | times as fast | products in int8 | "

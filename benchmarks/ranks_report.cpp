@@ -24,7 +24,7 @@ struct settings {
   std::size_t batch = 100, steps = 100, threads = 2, epochs = 0, images = 60000;
   std::uint64_t seed = 1;
   std::string data = "examples/data/mnist";
-  glia::distributed_options how;
+  glia::distributed_options options;
   bool alone = false;
 };
 
@@ -46,9 +46,10 @@ class drawn_images {
  public:
   drawn_images(const glia::shape& sample, std::size_t count)
       : sample_(sample), count_(count), values_(count * sample.size()) {
-    for (std::size_t at = 0; at < values_.size(); ++at) {
-      const double drawn = glia::detail::random_bits({}, static_cast<std::uint32_t>(at)) * 0x1p-32;
-      values_[at] = drawn < 0.8 ? 0.0F : static_cast<float>(drawn);
+    for (std::size_t index = 0; index < values_.size(); ++index) {
+      const double drawn =
+          glia::detail::random_bits({}, static_cast<std::uint32_t>(index)) * 0x1p-32;
+      values_[index] = drawn < 0.8 ? 0.0F : static_cast<float>(drawn);
     }
   }
 
@@ -72,18 +73,18 @@ nlohmann::json time_steps(const settings& s, const Network& network, const glia:
                           const glia::mpi::communicator& ranks, std::size_t threads) {
   glia::model net{network, sample, glia::cpu<float>({.threads = threads})};
   const glia::trainer_options options =
-      s.alone ? glia::trainer_options{} : glia::distributed({}, ranks, s.how);
+      s.alone ? glia::trainer_options{} : glia::distributed({}, ranks, s.options);
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}, options};
-  const glia::index_range own = options.distribution.share().samples(s.batch);
+  const glia::index_range share = options.distribution.share().samples(s.batch);
   const drawn_images images{sample, s.batch};
   const glia::dataset_view data(images);
-  std::vector<std::uint32_t> numbers(own.size());
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    numbers[i] = static_cast<std::uint32_t>(own.first + i);
+  std::vector<std::uint32_t> numbers(share.size());
+  for (std::size_t i = 0; i < share.size(); ++i) {
+    numbers[i] = static_cast<std::uint32_t>(share.first + i);
   }
   glia::batch b;
   data.gather(numbers, b);
-  b.first = own.first;
+  b.first = share.first;
   b.whole = s.batch;
   std::vector<double> steps;
   std::vector<double> sums;
@@ -101,7 +102,7 @@ nlohmann::json time_steps(const settings& s, const Network& network, const glia:
   // Who comes last to a sum waits for it alone, the others for that rank as well.
   for (const std::vector<double>& of_rank : glia::detail::gather_each(*ranks.ranks(), waits)) {
     std::transform(waits.begin(), waits.end(), of_rank.begin(), waits.begin(),
-                   [](double one, double other) { return std::min(one, other); });
+                   [](double left, double right) { return std::min(left, right); });
   }
   return {{"step_ms", median(steps)},
           {"sum_ms", median(sums)},
@@ -121,7 +122,7 @@ void train(const settings& s, const Network& network, const glia::shape& sample,
   glia::model net{network, sample, glia::cpu<float>({.threads = threads}), {.seed = s.seed}};
   const glia::trainer_options seeded{.seed = s.seed};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{},
-                        s.alone ? seeded : glia::distributed(seeded, ranks, s.how)};
+                        s.alone ? seeded : glia::distributed(seeded, ranks, s.options)};
   const auto print = glia::on_event(glia::event::epoch_end, [&](const glia::training& t) {
     const glia::epoch_record& epoch = t.history.epochs.back();
     if (ranks.is_first()) {
@@ -166,22 +167,22 @@ nlohmann::json time_features(const settings& s, const glia::mpi::communicator& r
 
 /// How long a message takes, and how many bytes a second pass, each rank to all others at once.
 nlohmann::json time_messages(const glia::mpi::communicator& ranks) {
-  glia::rank_group& all = *ranks.ranks();
+  glia::rank_group& group = *ranks.ranks();
   const auto time = [&](std::size_t bytes, std::size_t repeated) {
-    std::vector<std::byte> memory(bytes * all.size());
+    std::vector<std::byte> memory(bytes * group.size());
     std::vector<double> times;
     for (std::size_t i = 0; i < repeated; ++i) {
       const auto start = clock::now();
-      glia::gather_blocks(all, memory.data(), static_cast<int>(bytes));
+      glia::gather_blocks(group, memory.data(), static_cast<int>(bytes));
       times.push_back(milliseconds_since(start) / 1e3);
     }
     return median(times);
   };
   constexpr std::size_t large = std::size_t{1} << 22;
   const double latency = time(8, 2000);
-  const double others = static_cast<double>(all.size() - 1);
+  const double peers = static_cast<double>(group.size() - 1);
   return {{"latency_us", 1e6 * latency},
-          {"bytes_per_second", others * large / (time(large, 30) - latency)}};
+          {"bytes_per_second", peers * large / (time(large, 30) - latency)}};
 }
 
 int run(const settings& s, const glia::mpi::communicator& ranks) {
@@ -226,10 +227,10 @@ int main(int argc, char** argv) {
   app.add_option("--images", s.images);
   app.add_option("--seed", s.seed);
   app.add_flag("--alone", s.alone, "as a program that knows of no ranks");
-  app.add_flag("--reproducible", s.how.reproducible);
-  app.add_option("--share-memory", s.how.share_memory);
-  app.add_option("--overlap", s.how.overlap);
-  app.add_flag("--bfloat16", s.how.bfloat16_gradients);
+  app.add_flag("--reproducible", s.options.reproducible);
+  app.add_option("--share-memory", s.options.share_memory);
+  app.add_option("--overlap", s.options.overlap);
+  app.add_flag("--bfloat16", s.options.bfloat16_gradients);
   CLI11_PARSE(app, argc, argv);
   return glia::mpi::run([&](const glia::mpi::communicator& ranks) { return run(s, ranks); });
 }

@@ -24,7 +24,7 @@ struct settings {
   std::string data = "examples/data/mnist";
   std::size_t epochs = 3;
   std::size_t batch = 100;
-  device_choice where{.threads = 2};
+  device_choice device{.threads = 2};
   std::size_t images = 60000;
   std::uint64_t seed = 1;
 };
@@ -34,7 +34,7 @@ inline void add_flags(CLI::App& app, settings& s) {
   app.add_option("--data", s.data);
   app.add_option("--epochs", s.epochs);
   app.add_option("--batch", s.batch);
-  add_device_options(app, s.where);
+  add_device_options(app, s.device);
   app.add_option("--images", s.images);
   app.add_option("--seed", s.seed);
 }
@@ -64,9 +64,10 @@ inline double seconds_of(const auto& work) {
 
 /// The value below which the given share of the values lies.
 inline double quantile(std::vector<double> values, double share) {
-  const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
-  return values[at];
+  const auto index = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(index),
+                   values.end());
+  return values[index];
 }
 
 /// Takes single steps on one batch, and waits for the loss of each.
@@ -79,16 +80,16 @@ void print_step_time(Trainer& trainer, const Model& net, const glia::image_bytes
   glia::batch b;
   data.gather(first, b, 0);
   std::vector<double> steps;
-  double all = 0;
+  double total = 0;
   constexpr std::size_t warm_up = 3;  // of another program: without metrics
-  constexpr double most = 5e3;
-  while (s.epochs > 0 && steps.size() < 110 && (steps.size() < 2 * warm_up || all < most)) {
+  constexpr double limit = 5e3;
+  while (s.epochs > 0 && steps.size() < 110 && (steps.size() < 2 * warm_up || total < limit)) {
     glia::running_scores sums(net.device(), {});
     steps.push_back(1e3 * seconds_of([&] {
                       trainer.step(b, &sums);
                       (void)sums.loss();
                     }));
-    all += steps.back();
+    total += steps.back();
   }
   if (!steps.empty()) {
     steps.erase(steps.begin(), steps.begin() + warm_up);
@@ -103,7 +104,7 @@ void train(Model& net, const glia::image_bytes& images, const glia::image_bytes&
   const auto print_epoch = glia::on_event(glia::event::epoch_end, [&](const glia::training& t) {
     const glia::epoch_record& epoch = t.history.epochs.back();
     print({{"blas", "OpenBLAS, glia's threads"},
-           {"threads", s.where.threads},
+           {"threads", s.device.threads},
            {"epoch", epoch.epoch},
            {"seconds", epoch.seconds},
            {"images", images.size()},
@@ -114,8 +115,8 @@ void train(Model& net, const glia::image_bytes& images, const glia::image_bytes&
       glia::on_event(glia::event::train_batch_end, [&](const glia::training& t) {
         if (t.step == 1) {
           (void)t.loss();  // which waits for it
-          const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-          print({{"first_step_seconds", taken.count()},
+          const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - start;
+          print({{"first_step_seconds", duration.count()},
                  {"compile_seconds", t.history.compilations.seconds},
                  {"compiled", t.history.compilations.compiled},
                  {"loaded", t.history.compilations.loaded}});

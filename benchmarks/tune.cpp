@@ -57,23 +57,23 @@ detail::host_tensor<float> filled(const memory_pool& pool, std::size_t n, std::u
 }
 
 /// The density at which lists take as long as `dense`, by straight lines through the times at
-/// `of`, the last of which goes on beyond it; "-" where they do not meet.
-std::string crossover(const std::vector<double>& of, const std::vector<double>& lists,
+/// `points`, the last of which goes on beyond it; "-" where they do not meet.
+std::string crossover(const std::vector<double>& points, const std::vector<double>& lists,
                       double dense) {
   for (std::size_t i = 1; i < lists.size(); ++i) {
     const bool last = i + 1 == lists.size();
     if (lists[i - 1] < dense && lists[i - 1] < lists[i] && (lists[i] >= dense || last)) {
       const double part = (dense - lists[i - 1]) / (lists[i] - lists[i - 1]);
-      const double at = of[i - 1] + part * (of[i] - of[i - 1]);
-      return at < 1 ? text(static_cast<double>(static_cast<int>(at * 100)) / 100) : "-";
+      const double density = points[i - 1] + part * (points[i] - points[i - 1]);
+      return density < 1 ? text(static_cast<double>(static_cast<int>(density * 100)) / 100) : "-";
     }
   }
   return "-";
 }
 
-void print_densities(const char* title, const std::vector<double>& of) {
+void print_densities(const char* title, const std::vector<double>& values) {
   std::printf("%-22s", title);
-  for (const double d : of) {
+  for (const double d : values) {
     std::printf(" %7.2f", d);
   }
 }
@@ -136,13 +136,13 @@ void report_products(const Loops& loops, const workers& team, std::size_t rounds
 /// Gradients of outputs (N, H, W, O), dense and, up to where the code lists them, with fewer
 /// nonzeros.
 void report_gradients(const workers& team, std::size_t rounds) {
-  const std::vector<double> of{0.05, 0.1, 0.2, 0.3, 0.34};
+  const std::vector<double> gradient_densities{0.05, 0.1, 0.2, 0.3, 0.34};
   const std::vector<std::pair<shape, shape>> images_and_kernels{{{100, 14, 14, 64}, {2, 2, 64, 32}},
                                                                 {{32, 28, 28, 32}, {3, 3, 32, 64}}};
   const memory_pool pool;
   const cpu_loops::convolution<float> convolution(team);
   std::printf("\n");
-  print_densities("gradients, lists (us)", of);
+  print_densities("gradients, lists (us)", gradient_densities);
   std::printf("    dense   meet at  code\n");
   for (const auto& [images, kernel] : images_and_kernels) {
     const window2d window{.height = kernel[0], .width = kernel[1]};
@@ -152,30 +152,31 @@ void report_gradients(const workers& team, std::size_t rounds) {
     const detail::host_tensor<float> dx(pool, images);
     const detail::host_tensor<float> dw(pool, kernel);
     std::vector<detail::host_tensor<float>> dy;
-    for (const double d : of) {
+    for (const double d : gradient_densities) {
       dy.push_back(filled(pool, s.output().size(), 3, d));
     }
     dy.push_back(filled(pool, s.output().size(), 3, 1));
-    std::vector<double> to_input(dy.size(), std::numeric_limits<double>::max());
-    std::vector<double> to_kernel = to_input;
+    std::vector<double> input_times(dy.size(), std::numeric_limits<double>::max());
+    std::vector<double> kernel_times = input_times;
     for (std::size_t round = 0; round < rounds; ++round) {
       for (std::size_t i = 0; i < dy.size(); ++i) {
-        to_input[i] =
-            std::min(to_input[i], microseconds([&] {
+        input_times[i] =
+            std::min(input_times[i], microseconds([&] {
                        convolution.input_gradient(dy[i].data(), w.data(), dx.data(), s, pool);
                      }));
-        to_kernel[i] =
-            std::min(to_kernel[i], microseconds([&] {
+        kernel_times[i] =
+            std::min(kernel_times[i], microseconds([&] {
                        convolution.kernel_gradient(x.data(), dy[i].data(), dw.data(), s, pool);
                      }));
       }
     }
-    for (auto& [times, name] : {std::pair{&to_input, "input"}, {&to_kernel, "kernel"}}) {
+    for (auto& [times, name] : {std::pair{&input_times, "input"}, {&kernel_times, "kernel"}}) {
       const double dense = times->back();
       times->pop_back();
       std::printf("%zux%zu, %zu to %zu, %-6s", kernel[0], kernel[1], kernel[2], kernel[3], name);
       print_times(*times);
-      std::printf(" %8.0f   %7s  %4.2f\n", dense, crossover(of, *times, dense).c_str(),
+      std::printf(" %8.0f   %7s  %4.2f\n", dense,
+                  crossover(gradient_densities, *times, dense).c_str(),
                   sparse_convolution<float>::worthwhile_density);
     }
   }

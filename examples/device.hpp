@@ -22,14 +22,14 @@ struct device_choice {
 
   /// The same as arguments of a program that this one starts.
   [[nodiscard]] std::vector<std::string> arguments() const {
-    std::vector<std::string> all{"--device", name, "--threads", std::to_string(threads)};
+    std::vector<std::string> result{"--device", name, "--threads", std::to_string(threads)};
     if (full_precision) {
-      all.emplace_back("--full-precision");
+      result.emplace_back("--full-precision");
     }
     for (const std::string& setting : settings) {
-      all.insert(all.end(), {"--plugin-setting", setting});
+      result.insert(result.end(), {"--plugin-setting", setting});
     }
-    return all;
+    return result;
   }
 };
 
@@ -39,9 +39,9 @@ inline constexpr const char* plugin_prefix = "pjrt:";
 
 /// Whole numbers and true and false are what they look like, all else is text.
 [[nodiscard]] inline glia::pjrt_setting setting_of(const std::string& assignment) {
-  const std::size_t at = assignment.find('=');
-  const std::string value = assignment.substr(at + 1);
-  glia::pjrt_setting result{assignment.substr(0, at), value};
+  const std::size_t separator = assignment.find('=');
+  const std::string value = assignment.substr(separator + 1);
+  glia::pjrt_setting result{assignment.substr(0, separator), value};
   const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
   if (value == "true" || value == "false") {
     result.value = value == "true";
@@ -53,7 +53,7 @@ inline constexpr const char* plugin_prefix = "pjrt:";
 
 #endif
 
-inline void add_device_options(CLI::App& app, device_choice& where) {
+inline void add_device_options(CLI::App& app, device_choice& choice) {
   const auto is_device = [](const std::string& name) {
     const bool plugin = name.starts_with(plugin_prefix) && name.size() > 5;
     return name == "cpu" || plugin ? std::string()
@@ -63,32 +63,32 @@ inline void add_device_options(CLI::App& app, device_choice& where) {
     return assignment.find('=') < assignment.size() ? std::string()
                                                     : "expected NAME=VALUE, got " + assignment;
   };
-  app.add_option("--device", where.name,
+  app.add_option("--device", choice.name,
                  "cpu, or pjrt:PATH, the plugin of a GPU or TPU (docs/how_to/devices.md)")
       ->check(CLI::Validator(is_device, ""));
-  app.add_option("--plugin-setting", where.settings, "NAME=VALUE that the plugin understands")
+  app.add_option("--plugin-setting", choice.settings, "NAME=VALUE that the plugin understands")
       ->check(CLI::Validator(is_setting, ""));
-  app.add_flag("--full-precision", where.full_precision,
+  app.add_flag("--full-precision", choice.full_precision,
                "multiply in full where the device has a faster way, as bfloat16 on TPUs");
-  app.add_option("--threads", where.threads, "of the cpu; 0: one per core");
+  app.add_option("--threads", choice.threads, "of the cpu; 0: one per core");
 }
 
 /// The device that was chosen.
-[[nodiscard]] inline glia::device make_device(const device_choice& where) {
-  if (!where.name.starts_with(plugin_prefix)) {
-    return glia::cpu({.threads = where.threads});
+[[nodiscard]] inline glia::device make_device(const device_choice& choice) {
+  if (!choice.name.starts_with(plugin_prefix)) {
+    return glia::cpu({.threads = choice.threads});
   }
 #ifdef GLIA_WITH_DEVICES
-  glia::pjrt_options options{.plugin = where.name.substr(std::string(plugin_prefix).size()),
-                             .devices = where.devices,
-                             .precision = where.full_precision ? glia::product_precision::full
-                                                               : glia::product_precision::fast};
-  for (const std::string& setting : where.settings) {
+  glia::pjrt_options options{.plugin = choice.name.substr(std::string(plugin_prefix).size()),
+                             .devices = choice.devices,
+                             .precision = choice.full_precision ? glia::product_precision::full
+                                                                : glia::product_precision::fast};
+  for (const std::string& setting : choice.settings) {
     options.settings.push_back(setting_of(setting));
   }
   return glia::pjrt(options);
 #else
-  throw glia::value_error("--device " + where.name +
+  throw glia::value_error("--device " + choice.name +
                           ": this program was built for CPUs alone; examples/run builds it for "
                           "other devices, and so does CMake with -DGLIA_EXAMPLE_DEVICES=ON");
 #endif

@@ -84,18 +84,20 @@ inline void write_judged(const std::filesystem::path& path, const std::vector<ju
   std::vector<glia::framed_image> cells;
   std::vector<glia::plot::caption> labels;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const judged& one = samples[i];
-    const bool good = one.taken_for == one.truth;
-    cells.push_back({one.picture, good ? right : wrong});
-    const std::size_t middle = layout.border + one.picture.width / 2;
+    const judged& sample = samples[i];
+    const bool good = sample.taken_for == sample.truth;
+    cells.push_back({sample.picture, good ? right : wrong});
+    const std::size_t middle = layout.border + sample.picture.width / 2;
     const std::size_t rows = i / columns + 1;
-    const auto x = static_cast<double>(layout.gap + i % columns * step(one.picture.width) + middle);
-    const auto y = static_cast<double>(rows * step(one.picture.height) + 13);
+    const auto x =
+        static_cast<double>(layout.gap + i % columns * step(sample.picture.width) + middle);
+    const auto y = static_cast<double>(rows * step(sample.picture.height) + 13);
     const glia::rgb color = good ? dark_right : dark_wrong;
     labels.push_back(
-        {glia::text(names[one.taken_for], ' ', std::lround(100 * one.share), " %"), x, y, color});
+        {glia::text(names[sample.taken_for], ' ', std::lround(100 * sample.share), " %"), x, y,
+         color});
     if (!good) {
-      labels.push_back({"(is: " + names[one.truth] + ")", x, y + 16, color});
+      labels.push_back({"(is: " + names[sample.truth] + ")", x, y + 16, color});
     }
   }
   const glia::image grid = glia::image_grid(cells, layout);

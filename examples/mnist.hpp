@@ -21,12 +21,12 @@ void train_mnist(const mnist_settings& s, const Network& network, const glia::im
 
   const glia::softmax_cross_entropy loss;
   glia::trainer trainer{net, loss, glia::adam{s.learning_rate}, ranks.share({.seed = s.seed})};
-  glia::fit_options how{.epochs = s.epochs, .batch_size = s.batch_size};
+  glia::fit_options options{.epochs = s.epochs, .batch_size = s.batch_size};
   const glia::profiler watch(s.profile, {.print = &std::cout});
   if (!s.profile.empty()) {
-    how.callbacks.emplace_back(watch);
+    options.callbacks.emplace_back(watch);
   }
-  const auto history = trainer.fit(train, test, how);
+  const auto history = trainer.fit(train, test, options);
 
   std::cout << std::fixed << std::setprecision(2) << "\ntest accuracy "
             << 100 * glia::evaluate(net, test, loss, ranks.share())["accuracy"] << " %, "
@@ -34,7 +34,7 @@ void train_mnist(const mnist_settings& s, const Network& network, const glia::im
             << " images/s, peak memory "
             << glia::scaled(static_cast<double>(glia::peak_resident_bytes()), "B") << '\n';
   if (!s.report.empty() && ranks.is_first()) {
-    write_report(s, net, history, how, test, watch.result());
+    write_report(s, net, history, options, test, watch.result());
   }
 }
 
@@ -52,17 +52,17 @@ int run_mnist(int argc, char** argv, mnist_settings s, const Network& network) {
   app.add_option("--profile", s.profile, "folder for where time and memory go, with a trace");
   app.add_option("--images", s.images, "train on the first so many")->check(at_least_one);
   app.add_option("--report", s.report, "a page of HTML to write about the run");
-  add_device_options(app, s.where);
+  add_device_options(app, s.device);
   add_rank_options(app, s.ranks);
   CLI11_PARSE(app, argc, argv);
 
   require_writable(s.report);
-  return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
+  return with_ranks(s.ranks, s.device.threads, [&](const run_ranks& ranks) {
     auto sets = glia::load_mnist(s.data, glia::gzip_files{});
     sets.train.keep_first(s.images);
     const auto train = std::move(sets.train).reshaped(s.sample);
     const auto test = std::move(sets.test).reshaped(s.sample);
-    train_mnist(s, network, train, test, make_device(s.where), ranks);
+    train_mnist(s, network, train, test, make_device(s.device), ranks);
     return 0;
   });
 }

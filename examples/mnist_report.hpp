@@ -16,7 +16,7 @@ struct mnist_settings {
   glia::shape sample;
   std::size_t epochs, batch_size;
   std::string data = GLIA_EXAMPLE_DATA "/mnist";
-  device_choice where = {};
+  device_choice device = {};
   rank_choice ranks = {};
   std::string profile = {};  ///< folder; empty: none
   std::size_t images = 60000;
@@ -28,15 +28,15 @@ struct mnist_settings {
 /// What there is to see of a run, on one page.
 template <class Trained>
 void write_report(const mnist_settings& s, const Trained& net, const glia::history& history,
-                  const glia::fit_options& how, const glia::image_bytes& test,
+                  const glia::fit_options& options, const glia::image_bytes& test,
                   const glia::profile& profile) {
   glia::report page(s.name);
   page.settings({{"data", s.data},
                  {"images", glia::grouped(s.images)},
                  {"optimizer", glia::text(glia::adam{s.learning_rate})},
                  {"loss", glia::text(glia::softmax_cross_entropy{})}});
-  page.settings(how);
-  page.settings({{"seed", glia::text(s.seed)}, {"device", s.where.name}});
+  page.settings(options);
+  page.settings({{"seed", glia::text(s.seed)}, {"device", s.device.name}});
   page.add(history);
   page.add("test", glia::evaluate(net, test, glia::softmax_cross_entropy{}));
   const xt::xarray<float> outputs = glia::predict(net, test);

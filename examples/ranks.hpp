@@ -15,17 +15,17 @@
 /// Whether an example is one of several processes that train together, and how.
 struct rank_choice {
   bool distributed = false;
-  glia::distributed_options how = {};
+  glia::distributed_options options = {};
 };
 
 inline void add_rank_options(CLI::App& app, rank_choice& ranks) {
   app.add_flag("--distributed", ranks.distributed,
                "train one model on all processes that mpirun started");
-  app.add_flag("--reproducible", ranks.how.reproducible,
+  app.add_flag("--reproducible", ranks.options.reproducible,
                "the same weights, bit for bit, for every number of processes");
-  app.add_option("--pieces", ranks.how.pieces,
+  app.add_option("--pieces", ranks.options.pieces,
                  "of a batch that processes share, if it is to be reproducible");
-  app.add_flag("--bfloat16-gradients", ranks.how.bfloat16_gradients,
+  app.add_flag("--bfloat16-gradients", ranks.options.bfloat16_gradients,
                "send gradients rounded to bfloat16, for slow networks");
 }
 
@@ -33,7 +33,7 @@ inline void add_rank_options(CLI::App& app, rank_choice& ranks) {
 class run_ranks {
  public:
   explicit run_ranks(const rank_choice& choice, std::shared_ptr<glia::rank_group> group = nullptr)
-      : group_(std::move(group)), options_(choice.how) {}
+      : group_(std::move(group)), options_(choice.options) {}
 
   [[nodiscard]] bool is_first() const { return group_ == nullptr || group_->rank() == 0; }
   /// Null if one process trains alone.
@@ -63,14 +63,14 @@ int with_ranks(const rank_choice& choice, [[maybe_unused]] std::size_t& threads,
     return use(run_ranks(choice));
   }
 #ifdef GLIA_WITH_MPI
-  return glia::mpi::run([&](const glia::mpi::communicator& all) {
-    threads = threads > 0 ? threads : all.threads();
-    const std::string placement = all.placement(threads);
-    if (!all.is_first()) {
+  return glia::mpi::run([&](const glia::mpi::communicator& communicator) {
+    threads = threads > 0 ? threads : communicator.threads();
+    const std::string placement = communicator.placement(threads);
+    if (!communicator.is_first()) {
       std::cout.rdbuf(nullptr);
     }
     std::cout << placement << "\n\n";
-    return use(run_ranks(choice, all.ranks()));
+    return use(run_ranks(choice, communicator.ranks()));
   });
 #else
   throw glia::value_error(

@@ -43,23 +43,24 @@ class cost_backend final : public glia::detail::shape_backend {
   // As on other devices, a result takes the memory of an operand that has no other handle, if the
   // kernel allows it.
   void run(const glia::kernel_call& call) const override {
-    std::array<glia::tensor_spec, glia::most_operands> given;
+    std::array<glia::tensor_spec, glia::most_operands> operand_specs;
     double traffic = 0;
     for (std::size_t i = 0; i < call.operands.size(); ++i) {
-      given[i] = spec_of(call.operands[i]);
-      traffic += static_cast<double>(size_of(given[i]));
+      operand_specs[i] = spec_of(call.operands[i]);
+      traffic += static_cast<double>(size_of(operand_specs[i]));
     }
-    const std::span<const glia::tensor_spec> specs = std::span(given).first(call.operands.size());
-    std::array<glia::tensor_spec, glia::most_results> made;
-    call.type.specs(call.kernel, specs, std::span(made).first(call.results.size()));
+    const std::span<const glia::tensor_spec> specs =
+        std::span(operand_specs).first(call.operands.size());
+    std::array<glia::tensor_spec, glia::most_results> result_specs;
+    call.type.specs(call.kernel, specs, std::span(result_specs).first(call.results.size()));
     const bool relabeled = call.type.relabels != nullptr && call.type.relabels(call.kernel, specs);
     for (std::size_t i = 0; i < call.results.size(); ++i) {
-      traffic += static_cast<double>(size_of(made[i]));
-      if (made[i]) {
-        const glia::tensor* const reused = call.reusable(i, made[i]);
-        call.results[i] = relabeled           ? std::move(call.operands[0]).reshaped(made[0].shape)
+      traffic += static_cast<double>(size_of(result_specs[i]));
+      if (result_specs[i]) {
+        const glia::tensor* const reused = call.reusable(i, result_specs[i]);
+        call.results[i] = relabeled ? std::move(call.operands[0]).reshaped(result_specs[0].shape)
                           : reused != nullptr ? *reused
-                                              : make(made[i]);
+                                              : make(result_specs[i]);
       }
     }
     totals_->flops += call.type.flops(call.kernel, specs);
@@ -102,15 +103,15 @@ class cost : public glia::device {
   cost() : device(std::make_shared<const cost_backend>()) {}
 
   /// Returns the counts so far.
-  [[nodiscard]] const cost_totals& totals() const { return own().totals(); }
+  [[nodiscard]] const cost_totals& totals() const { return backend().totals(); }
   /// Starts a section and returns its count: the bytes of all tensors that are created before the
   /// next call and still exist.
   [[nodiscard]] std::shared_ptr<const std::size_t> start_section() const {
-    return own().start_section();
+    return backend().start_section();
   }
 
  private:
-  [[nodiscard]] const cost_backend& own() const {
+  [[nodiscard]] const cost_backend& backend() const {
     return static_cast<const cost_backend&>(implementation());
   }
 };

@@ -14,15 +14,15 @@ namespace test {
 [[nodiscard]] inline std::vector<std::uint8_t> damaged(std::vector<std::uint8_t> file,
                                                        std::uint32_t number,
                                                        std::size_t head = SIZE_MAX) {
-  constexpr std::size_t most = 50;
+  constexpr std::size_t max_count = 50;
   glia::random_stream random({.seed = 6, .step = number});
   const std::size_t range = number % 2 == 0 ? std::min(head, file.size()) : file.size();
-  const std::size_t at = random.integer(range);
-  const auto place = file.begin() + static_cast<std::ptrdiff_t>(at);
-  const std::size_t count = 1 + random.integer(most);
+  const std::size_t offset = random.integer(range);
+  const auto place = file.begin() + static_cast<std::ptrdiff_t>(offset);
+  const std::size_t count = 1 + random.integer(max_count);
   switch (random.integer(5)) {
     case 0:
-      file.resize(at);
+      file.resize(offset);
       break;
     case 1:
       *place = static_cast<std::uint8_t>(*place ^ (1U << random.integer(8)));
@@ -31,7 +31,7 @@ namespace test {
       *place = static_cast<std::uint8_t>(random.integer(256));
       break;
     case 3:
-      file.erase(place, place + static_cast<std::ptrdiff_t>(std::min(count, file.size() - at)));
+      file.erase(place, place + static_cast<std::ptrdiff_t>(std::min(count, file.size() - offset)));
       break;
     default:
       file.insert(place, count, file[random.integer(file.size())]);

@@ -51,13 +51,13 @@ inline std::size_t kernel_count(const glia::graph& g, std::string_view name) {
 /// All parameters of a model, one behind the other.
 template <class Number = float, class Model>
 std::vector<Number> parameters_of(const Model& net) {
-  std::vector<Number> all;
+  std::vector<Number> parameters;
   for (const auto& p : net.parameters()) {
     std::vector<Number> values(p.value.shape().size());
     net.device().to_host(p.value, std::span<Number>(values));
-    all.insert(all.end(), values.begin(), values.end());
+    parameters.insert(parameters.end(), values.begin(), values.end());
   }
-  return all;
+  return parameters;
 }
 
 /// The relative difference of the outputs a from the expected outputs b: |a - b| / |b|.
@@ -82,15 +82,15 @@ double distance(const A& a, const C& b) {
     return INFINITY;
   }
   double worst = 0;
-  auto at = b.begin();
+  auto position = b.begin();
   for (const auto value : a) {
-    const auto one = static_cast<double>(value);
-    const auto other = static_cast<double>(*at++);
-    if (one == other || (std::isnan(one) && std::isnan(other))) {
+    const auto left = static_cast<double>(value);
+    const auto right = static_cast<double>(*position++);
+    if (left == right || (std::isnan(left) && std::isnan(right))) {
       continue;
     }
-    const double apart = std::abs(one - other);
-    worst = std::max(worst, std::isnan(apart) ? INFINITY : apart);
+    const double difference = std::abs(left - right);
+    worst = std::max(worst, std::isnan(difference) ? INFINITY : difference);
   }
   return worst;
 }
@@ -107,10 +107,10 @@ std::vector<float> run_layer(const Layer& layer, const glia::shape& batch,
     list.push_back(
         {plan.parameters[i], tensor_of(device, plan.parameters[i].shape, parameters.at(i))});
   }
-  glia::tape on(device);
+  glia::tape tape(device);
   std::vector<glia::gradient_slot> slots;
-  glia::scope s(on, list, slots, mode, {.seed = 1});
-  const auto y = s.run_model(layer, on.constant(tensor_of(device, batch, std::move(values))));
+  glia::scope s(tape, list, slots, mode, {.seed = 1});
+  const auto y = s.run_model(layer, tape.constant(tensor_of(device, batch, std::move(values))));
   return values_of(device, y.value());
 }
 

@@ -12,13 +12,13 @@ namespace test {
 /// The first Python that has a package: $GLIA_TEST_PYTHON, else that of tests/python/setup, else
 /// the system's. None where no such Python has it.
 inline std::optional<std::string> python_with(const std::string& package) {
-  const std::filesystem::path here = std::filesystem::path(__FILE__).parent_path();
+  const std::filesystem::path folder = std::filesystem::path(__FILE__).parent_path();
   const char* chosen = std::getenv("GLIA_TEST_PYTHON");
-  const std::vector<std::string> all =
+  const std::vector<std::string> candidates =
       chosen != nullptr
           ? std::vector<std::string>{chosen}
-          : std::vector<std::string>{(here / "../build/python/bin/python").string(), "python3"};
-  for (const std::string& python : all) {
+          : std::vector<std::string>{(folder / "../build/python/bin/python").string(), "python3"};
+  for (const std::string& python : candidates) {
     if (glia::plot::run_program({python, "-c", "import " + package}).status == 0) {
       return python;
     }

@@ -14,11 +14,11 @@ namespace test {
 /// All bytes of a file, as a string or a vector.
 template <class Bytes = std::string>
 [[nodiscard]] Bytes file_content(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) {
     throw std::runtime_error(path.string() + ": cannot be opened");
   }
-  return {std::istreambuf_iterator<char>(in), {}};
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 /// A folder of its own that goes with the test.

@@ -6,11 +6,11 @@
 #include "../report.hpp"
 
 int main(int argc, char** argv) try {
-  device_choice where{.threads = 1, .full_precision = true};
+  device_choice device{.threads = 1, .full_precision = true};
   std::size_t part = 0;
   std::size_t parts = 1;
   CLI::App app{"Compares each kernel of a device with the reference backend"};
-  add_device_options(app, where);
+  add_device_options(app, device);
   app.add_option("--part", part);
   app.add_option("--parts", parts)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
@@ -20,7 +20,7 @@ int main(int argc, char** argv) try {
                    {"operands_kept", result.operands_kept},
                    {"reuse_agrees", result.reuse_agrees}});
   };
-  (void)glia::testing::run_conformance(make_device(where),
+  (void)glia::testing::run_conformance(make_device(device),
                                        {.part = part, .parts = parts, .report = print});
 } catch (const glia::error& e) {
   std::cerr << e.what() << '\n';

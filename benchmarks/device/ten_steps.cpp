@@ -42,24 +42,24 @@ struct settings : report::settings {
 
 /// The largest element by size, and up to 16 others at even distances.
 [[nodiscard]] nlohmann::json excerpt(const std::vector<float>& values) {
-  constexpr std::size_t most = 16;
+  constexpr std::size_t count = 16;
   float largest = 0;
   for (const float v : values) {
     largest = std::max(largest, std::abs(v));
   }
-  std::vector<float> some;
-  const std::size_t stride = 1 + (values.size() - 1) / most;
+  std::vector<float> elements;
+  const std::size_t stride = 1 + (values.size() - 1) / count;
   for (std::size_t i = 0; i < values.size(); i += stride) {
-    some.push_back(values[i]);
+    elements.push_back(values[i]);
   }
-  return {{"largest", largest}, {"values", some}};
+  return {{"largest", largest}, {"values", elements}};
 }
 
 void print_steps(const settings& s, const auto& network, const glia::shape& sample,
                  const auto& data) {
   const glia::device device = s.in_double
-                                  ? glia::device(glia::cpu<double>({.threads = s.where.threads}))
-                                  : make_device(s.where);
+                                  ? glia::device(glia::cpu<double>({.threads = s.device.threads}))
+                                  : make_device(s.device);
   glia::model net{network, sample, device, {.seed = s.seed}};
   glia::trainer trainer{net,
                         glia::softmax_cross_entropy{},
@@ -107,7 +107,7 @@ int main(int argc, char** argv) try {
          print_steps(s, glia::xception({.classes = 10}), photo, noise(80, photo, 10));
        }}};
   settings s;
-  s.where.full_precision = true;
+  s.device.full_precision = true;
   std::string name;
   CLI::App app{"Takes ten steps of a network"};
   report::add_flags(app, s);

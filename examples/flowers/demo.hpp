@@ -48,17 +48,17 @@ inline glia::image draw_flower(const flower_shape& flower, std::size_t extent,
     const double dx = static_cast<double>(i % extent) - x;
     const double dy = static_cast<double>(row) - y;
     const double distance = std::hypot(dx, dy) / radius;
-    const double around = std::atan2(dy, dx) + angle;
-    const double wave = flower.petals > 0 ? std::abs(std::cos(flower.petals * around / 2))
-                                          : 0.5 + 0.5 * std::cos(3 * around);
+    const double direction = std::atan2(dy, dx) + angle;
+    const double wave = flower.petals > 0 ? std::abs(std::cos(flower.petals * direction / 2))
+                                          : 0.5 + 0.5 * std::cos(3 * direction);
     const double edge = 1 - flower.depth * (1 - std::pow(wave, flower.sharpness));
     const double grass = green * between(0.8, 1.2);
     std::array<double, 3> color{grass * 0.45, grass, grass * 0.3};
     if (distance < edge) {
-      const glia::rgb& from = distance < flower.center ? flower.middle : flower.petal;
-      const double rings = flower.petals > 0 ? 0 : 0.35 * std::sin(14 * distance + 2 * around);
+      const glia::rgb& base = distance < flower.center ? flower.middle : flower.petal;
+      const double rings = flower.petals > 0 ? 0 : 0.35 * std::sin(14 * distance + 2 * direction);
       const double shade = light * (1 - 0.25 * distance + rings) * between(0.95, 1.05);
-      std::transform(from.begin(), from.end(), color.begin(),
+      std::transform(base.begin(), base.end(), color.begin(),
                      [&](std::uint8_t channel) { return channel * shade; });
     }
     for (std::size_t c = 0; c < 3; ++c) {

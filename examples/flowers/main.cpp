@@ -45,7 +45,7 @@ struct settings {
   std::string model = "mobilenet_v2";
   bool demo = false, skip_broken = false, augment = false;
   std::size_t epochs = 12, batch_size = 32, fine_tune = 0, extent = 224;
-  device_choice where;
+  device_choice device;
   rank_choice ranks;
   std::uint64_t seed = 1;
   double learning_rate = 1e-3;
@@ -63,7 +63,7 @@ glia::image_dataset_options photo(const settings& s) {
           .seed = s.seed,
           .mean = s.is_xception() ? half : glia::imagenet_mean,
           .std = s.is_xception() ? half : glia::imagenet_std,
-          .threads = s.where.threads};
+          .threads = s.device.threads};
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -87,7 +87,7 @@ void write_results(const settings& s, const glia::history& history,
 glia::image_folder folder_of(const settings& s) {
   return photos_of(
       s.demo ? draw_flowers(s.output / "demo", s.classes, 60, s.extent) : s.data,
-      {.class_names = s.classes, .skip_broken = s.skip_broken, .threads = s.where.threads});
+      {.class_names = s.classes, .skip_broken = s.skip_broken, .threads = s.device.threads});
 }
 
 /// What has been trained, as files and in words.
@@ -178,15 +178,15 @@ int train(const settings& s, const glia::device& device, const run_ranks& ranks)
   std::cout << train.size() << " photos to train with, " << validation.size() << " held out, "
             << folder.skipped().size() << " left out\n";
 
-  const std::optional<weights> from =
+  const std::optional<weights> pretrained =
       s.demo ? std::nullopt : std::optional<weights>(std::in_place, s.weights);
-  glia::model net{
-      flowers_network(from ? from->features : demo_network(), s.fine_tune, s.classes.size()),
-      train.input_shape(),
-      device,
-      {.seed = s.seed}};
-  if (from) {
-    from->load_into(net);
+  glia::model net{flowers_network(pretrained ? pretrained->features : demo_network(), s.fine_tune,
+                                  s.classes.size()),
+                  train.input_shape(),
+                  device,
+                  {.seed = s.seed}};
+  if (pretrained) {
+    pretrained->load_into(net);
   }
   std::cout << net.summary() << '\n';
 
@@ -195,15 +195,15 @@ int train(const settings& s, const glia::device& device, const run_ranks& ranks)
   const auto fit_start = std::chrono::steady_clock::now();
   std::vector<double> ends;  // of the epochs
   // What is frozen runs once for each photo; the demo trains all of its network.
-  std::optional<glia::frozen_outputs<glia::image_dataset>> kept;
+  std::optional<glia::frozen_outputs<glia::image_dataset>> features;
   glia::history history;
   if (net.frozen_output_shape()) {
     glia::frozen_output_options shared = feature_store;
     shared.ranks = ranks.group();
-    kept = glia::compute_frozen_outputs(net, validation, "validation", shared);
-    history.interrupted = !kept;
+    features = glia::compute_frozen_outputs(net, validation, "validation", shared);
+    history.interrupted = !features;
   }
-  const auto judged = kept ? glia::dataset_view(*kept) : glia::dataset_view(validation);
+  const auto judged = features ? glia::dataset_view(*features) : glia::dataset_view(validation);
   if (!history.interrupted) {
     const auto note_end = [&](const glia::training&) { ends.push_back(seconds_since(fit_start)); };
     std::vector<glia::callback> callbacks{glia::on_event(glia::event::epoch_end, note_end)};
@@ -232,8 +232,8 @@ int judge(const settings& s, const Model& net, const std::vector<std::string>& c
   int failures = 0;
   for (const std::string& path : s.predict) {
     try {
-      const glia::image_dataset one({{path}}, photo(s));
-      const xt::xarray<float> p = probabilities_of(glia::predict(net, one));
+      const glia::image_dataset dataset({{path}}, photo(s));
+      const xt::xarray<float> p = probabilities_of(glia::predict(net, dataset));
       std::cout << path << ':' << std::fixed << std::setprecision(1);
       for (const std::size_t k : ranking(p, 0)) {
         std::cout << "  " << classes[k] << ' ' << 100 * p(0, k) << " %";
@@ -293,7 +293,7 @@ int run(int argc, char** argv) {
   app.add_flag("--augment", s.augment, "vary the photos; the frozen layers then run every time");
   app.add_flag("--skip-broken", s.skip_broken, "leave out files that cannot be read");
   app.add_option("--profile", s.profile, "folder for where time and memory go, with a trace");
-  add_device_options(app, s.where);
+  add_device_options(app, s.device);
   add_rank_options(app, s.ranks);
   app.add_option("--seed", s.seed, "of initial weights, shuffling and dropout");
   CLI11_PARSE(app, argc, argv);
@@ -311,8 +311,8 @@ int run(int argc, char** argv) {
     // Xception can do without weights, and says itself what is wrong with a file of them.
     require_downloads(s.data, s.is_xception() ? s.data : s.weights, s.classes);
   }
-  return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
-    const glia::device device = make_device(s.where);
+  return with_ranks(s.ranks, s.device.threads, [&](const run_ranks& ranks) {
+    const glia::device device = make_device(s.device);
     return !s.predict.empty() ? predict(s, device)
            : s.is_xception()  ? train_xception(s, device, ranks)
                               : train(s, device, ranks);

@@ -10,10 +10,11 @@
 /// (0: all frozen), then dropout and one unit for each class.
 inline auto flowers_network(const glia::mobilenet_v2& features, std::size_t trained_blocks,
                             std::size_t classes) {
-  constexpr std::size_t all = glia::mobilenet_v2::stage_count;
-  const std::size_t border = trained_blocks == 0 ? all : all - 1 - trained_blocks;
-  return glia::sequential{glia::frozen{features.stages(0, border)}, features.stages(border, all),
-                          glia::dropout{0.4}, glia::dense{classes}};
+  constexpr std::size_t stage_count = glia::mobilenet_v2::stage_count;
+  const std::size_t border = trained_blocks == 0 ? stage_count : stage_count - 1 - trained_blocks;
+  return glia::sequential{glia::frozen{features.stages(0, border)},
+                          features.stages(border, stage_count), glia::dropout{0.4},
+                          glia::dense{classes}};
 }
 
 /// What a file of weights holds: this network with batch normalization or with it folded into the

@@ -23,12 +23,12 @@ inline void write_labels(const std::filesystem::path& path, const std::vector<st
 
 /// What `write_labels` wrote.
 inline std::vector<std::string> read_labels(const std::filesystem::path& path) {
-  std::ifstream in(path);
+  std::ifstream file(path);
   glia::require<glia::data_error>(
-      in.is_open(), path.string(),
+      file.is_open(), path.string(),
       ": cannot be read; train first, or name the folder of the results by --output");
   std::vector<std::string> names;
-  for (std::string name; std::getline(in, name);) {
+  for (std::string name; std::getline(file, name);) {
     names.push_back(name);
   }
   return names;
@@ -66,12 +66,12 @@ inline void remove_charts(const std::filesystem::path& folder) {
 /// A bar chart for each of the three times, this run beside the reported ones, as SVG and PNG.
 /// `ends` are the seconds at which this run's epochs, at least two, were over.
 inline void write_charts(const std::filesystem::path& folder, const std::vector<double>& ends) {
-  const timings own{"glia\n(this CPU)", {ends.back(), ends[0], ends[1] - ends[0]}};
+  const timings measured{"glia\n(this CPU)", {ends.back(), ends[0], ends[1] - ends[0]}};
   const std::array titles{glia::text(ends.size(), " epochs"), std::string("First epoch"),
                           std::string("Second epoch")};
   for (std::size_t chart = 0; chart < chart_names.size(); ++chart) {
-    std::vector<std::string> devices{own.device};
-    glia::plot::bar_series bars{.values = {own.seconds[chart]}};
+    std::vector<std::string> devices{measured.device};
+    glia::plot::bar_series bars{.values = {measured.seconds[chart]}};
     for (const timings& other : reported) {
       devices.push_back(other.device);
       bars.values.push_back(other.seconds[chart]);

@@ -30,7 +30,7 @@ struct settings {
   std::size_t epochs = 10, batch_size = 1024, images = 60000;
   std::uint64_t seed = 1;
   bool download = false;
-  device_choice where;
+  device_choice device;
   rank_choice ranks;
 };
 
@@ -77,8 +77,8 @@ void train_on(const settings& s, const glia::device& device, const run_ranks& ra
         s.strategy != "tpu" || found->platform() == "tpu",
         "--distribution_strategy tpu needs a TPU, the plugin has found ", found->device_count(),
         " of ", found->kind(), "; ask for mirrored or one_device");
-    const bool one = found->device_count() == 1;
-    std::cout << "on " << found->device_count() << (one ? " device: " : " devices: ")
+    const bool is_single = found->device_count() == 1;
+    std::cout << "on " << found->device_count() << (is_single ? " device: " : " devices: ")
               << found->kind() << " (" << found->platform() << ")\n";
   }
 #endif
@@ -113,16 +113,16 @@ int run(int argc, char** argv) {
   app.add_flag("--download", s.download, "put MNIST into --data_dir; it comes with glia");
   app.add_option("--images", s.images, "train on the first so many")->check(at_least_one);
   app.add_option("--seed", s.seed, "of initial weights, shuffling and dropout");
-  add_device_options(app, s.where);
+  add_device_options(app, s.device);
   add_rank_options(app, s.ranks);
   CLI11_PARSE(app, argc, argv);
 
   if (s.download) {
     put_mnist_into(s.data);
   }
-  s.where.devices = s.strategy == "one_device" ? 1 : 0;
-  return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
-    train_on(s, make_device(s.where), ranks);
+  s.device.devices = s.strategy == "one_device" ? 1 : 0;
+  return with_ranks(s.ranks, s.device.threads, [&](const run_ranks& ranks) {
+    train_on(s, make_device(s.device), ranks);
     return 0;
   });
 }

@@ -22,7 +22,7 @@ struct settings {
   std::size_t epochs = 60, batch_size = 32, units = 128, count = 12;
   double temperature = 0.7;
   std::uint64_t seed = 1;
-  device_choice where;
+  device_choice device;
   rank_choice ranks;
 };
 
@@ -65,12 +65,12 @@ int run(int argc, char** argv) {
   app.add_option("--temperature", s.temperature, "below 1 stays closer to what is likely")
       ->check(CLI::Range(0.01, 10.0));
   app.add_option("--seed", s.seed);
-  add_device_options(app, s.where);
+  add_device_options(app, s.device);
   add_rank_options(app, s.ranks);
   CLI11_PARSE(app, argc, argv);
-  return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
+  return with_ranks(s.ranks, s.device.threads, [&](const run_ranks& ranks) {
     const names_text text(s.names);
-    learn_and_write(s, text, make_device(s.where), ranks);
+    learn_and_write(s, text, make_device(s.device), ranks);
     return 0;
   });
 }

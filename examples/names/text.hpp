@@ -16,9 +16,9 @@ class names_text {
  public:
   /// Reads a file with one name in each line; lines of spaces are skipped.
   explicit names_text(const std::string& path) {
-    std::ifstream in(path);
-    glia::require<glia::data_error>(in.is_open(), path, ": cannot be opened for reading");
-    for (std::string line; std::getline(in, line);) {
+    std::ifstream file(path);
+    glia::require<glia::data_error>(file.is_open(), path, ": cannot be opened for reading");
+    for (std::string line; std::getline(file, line);) {
       line.erase(line.find_last_not_of(" \t\r") + 1);
       if (!line.empty()) {
         names_.push_back(line);
@@ -54,8 +54,8 @@ class names_text {
   [[nodiscard]] xt::xarray<float> said() const { return numbers(0, -1); }
 
  private:
-  [[nodiscard]] xt::xarray<float> numbers(std::size_t first, float behind) const {
-    xt::xarray<float> result = xt::ones<float>({names_.size(), steps()}) * behind;
+  [[nodiscard]] xt::xarray<float> numbers(std::size_t first, float padding) const {
+    xt::xarray<float> result = xt::ones<float>({names_.size(), steps()}) * padding;
     for (std::size_t n = 0; n < names_.size(); ++n) {
       for (std::size_t i = 0; i < names_[n].size() && first + i < steps(); ++i) {
         result(n, first + i) = static_cast<float>(characters_.find(names_[n][i]) + 1);
@@ -90,10 +90,10 @@ template <class Model>
         weights[k] = std::exp(static_cast<double>(logits(n, t, k)) / temperature);
         sum += weights[k];
       }
-      double left = random.uniform() * sum;
+      double remaining = random.uniform() * sum;
       std::size_t symbol = 0;
-      while (symbol + 1 < weights.size() && left >= weights[symbol]) {
-        left -= weights[symbol++];
+      while (symbol + 1 < weights.size() && remaining >= weights[symbol]) {
+        remaining -= weights[symbol++];
       }
       ended[n] = ended[n] || symbol == 0;
       if (!ended[n]) {

@@ -29,6 +29,6 @@ int main() {
                                      {.metrics = {glia::r2_score(), glia::rmse()}});
   std::cout << std::fixed << std::setprecision(1) << test.size() << " cars held out: R^2 "
             << scores["r2_score"] << ", off by " << scores["rmse"] << " litres\n";
-  const xt::xarray<float> mine{{1300, 90, 1.8F}};
-  std::cout << "mine takes " << net.predict((mine - mean) / deviation)(0, 0) << " litres\n";
+  const xt::xarray<float> car{{1300, 90, 1.8F}};
+  std::cout << "mine takes " << net.predict((car - mean) / deviation)(0, 0) << " litres\n";
 }

@@ -18,9 +18,9 @@ int main() {
   glia::save(net, "parabola.safetensors");
 
   // The same in another program, which knows the network.
-  glia::model again{network(16), {1}};
-  glia::load(again, "parabola.safetensors");
-  std::cout << std::boolalpha << "the same outputs: " << (again.predict(x) == net.predict(x))
+  glia::model loaded{network(16), {1}};
+  glia::load(loaded, "parabola.safetensors");
+  std::cout << std::boolalpha << "the same outputs: " << (loaded.predict(x) == net.predict(x))
             << '\n';
 
   glia::model other{network(8), {1}};

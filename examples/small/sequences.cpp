@@ -13,9 +13,9 @@ int main() {
   for (std::size_t n = 0; n < sequences; ++n) {
     const std::size_t length = 2 + n % (longest - 1);
     for (std::size_t t = 0; t < length; ++t) {
-      const bool one = random.uniform() < 0.5;
-      x(n, t) = one ? 2 : 1;
-      odd(n) ^= one ? 1 : 0;
+      const bool is_one = random.uniform() < 0.5;
+      x(n, t) = is_one ? 2 : 1;
+      odd(n) ^= is_one ? 1 : 0;
     }
   }
 

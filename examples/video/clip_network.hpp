@@ -11,17 +11,17 @@
 /// Keras's layers begin: what stands before them is frozen.
 class frame_network {
  public:
-  explicit frame_network(glia::zoo_network all)
-      : all_(std::move(all)), border_(all_.stage_of("conv5_block2_preact_bn")) {}
+  explicit frame_network(glia::zoo_network network)
+      : network_(std::move(network)), border_(network_.stage_of("conv5_block2_preact_bn")) {}
 
-  [[nodiscard]] glia::zoo_network frozen() const { return all_.stages(0, border_); }
+  [[nodiscard]] glia::zoo_network frozen() const { return network_.stages(0, border_); }
   /// To feature maps: the last stage is the mean over all positions.
   [[nodiscard]] glia::zoo_network trained() const {
-    return all_.stages(border_, all_.stage_count() - 1);
+    return network_.stages(border_, network_.stage_count() - 1);
   }
 
  private:
-  glia::zoo_network all_;
+  glia::zoo_network network_;
   std::size_t border_;
 };
 

@@ -41,11 +41,11 @@ struct split_clips {
 
 [[nodiscard]] inline split_clips clips_of(const clip_settings& s) {
   if (!s.lists.empty()) {
-    ucf101_clips all = ucf101_split(s.clips, s.lists, {.split = s.split, .allow_missing = true});
-    if (all.missing > 0) {
-      std::cout << all.missing << " clips of the lists are not there and left out\n";
+    ucf101_clips ucf = ucf101_split(s.clips, s.lists, {.split = s.split, .allow_missing = true});
+    if (ucf.missing > 0) {
+      std::cout << ucf.missing << " clips of the lists are not there and left out\n";
     }
-    return {std::move(all.train), std::move(all.test), std::move(all.class_names)};
+    return {std::move(ucf.train), std::move(ucf.test), std::move(ucf.class_names)};
   }
   const glia::image_folder folder(s.clips);
   auto [train, test] = folder.split(0.2);

@@ -35,12 +35,13 @@ struct split_features {
 /// Mensink, "Improving the Fisher kernel for large-scale image classification", ECCV 2010.
 inline void normalize_frames(xt::xarray<float>& frames) {
   const std::size_t features = frames.shape().back();
-  for (auto at = frames.begin(); at != frames.end(); at += static_cast<std::ptrdiff_t>(features)) {
-    const auto end = at + static_cast<std::ptrdiff_t>(features);
+  for (auto frame = frames.begin(); frame != frames.end();
+       frame += static_cast<std::ptrdiff_t>(features)) {
+    const auto end = frame + static_cast<std::ptrdiff_t>(features);
     double sum = 0;
-    std::for_each(at, end, [&](float v) { sum += std::abs(static_cast<double>(v)); });
+    std::for_each(frame, end, [&](float v) { sum += std::abs(static_cast<double>(v)); });
     const double scale = sum == 0 ? 0 : static_cast<double>(features) / sum;
-    std::transform(at, end, at, [&](float v) {
+    std::transform(frame, end, frame, [&](float v) {
       return static_cast<float>(std::copysign(std::sqrt(std::abs(v) * scale), v));
     });
   }
@@ -48,11 +49,11 @@ inline void normalize_frames(xt::xarray<float>& frames) {
 
 /// The names in a file of lines "3  Archery", by their numbers less 1.
 [[nodiscard]] inline std::vector<std::string> read_class_names(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  glia::require<glia::data_error>(in.is_open(), path.string(), ": cannot be opened for reading");
+  std::ifstream file(path);
+  glia::require<glia::data_error>(file.is_open(), path.string(), ": cannot be opened for reading");
   std::vector<std::string> names;
   std::size_t number = 0;
-  for (std::string name; in >> number >> name;) {
+  for (std::string name; file >> number >> name;) {
     glia::require<glia::data_error>(number == names.size() + 1, path.string(), ": expected class ",
                                     names.size() + 1, ", got ", number);
     names.push_back(name);
@@ -71,26 +72,26 @@ inline void normalize_frames(xt::xarray<float>& frames) {
     file = name.starts_with("features") && name.ends_with(".npy") ? entry.path() : file;
   }
   glia::require<glia::data_error>(!file.empty(), folder.string(), ": has no features*.npy");
-  const auto all = glia::read_npy<float>(file);
+  const auto features = glia::read_npy<float>(file);
   const auto labels = glia::read_npy<int>(folder / "labels_u8.npy");
   const auto split = glia::read_npy<int>(folder / "split_u8.npy");
   const std::vector<std::string> names = read_class_names(folder / "actions.txt");
   glia::require<glia::data_error>(
-      all.dimension() == 3 && labels.dimension() == 1 && split.dimension() == 1 &&
-          labels.size() == all.shape()[0] && split.size() == labels.size(),
+      features.dimension() == 3 && labels.dimension() == 1 && split.dimension() == 1 &&
+          labels.size() == features.shape()[0] && split.size() == labels.size(),
       folder.string(), ": expected features (N, T, C) with N labels and N parts of the split");
 
   std::vector<int> number_of(names.size() + 1, -1);
   split_features result;
   for (int label = 1; label <= static_cast<int>(names.size()); ++label) {
-    const bool there = std::find(labels.begin(), labels.end(), label) != labels.end();
-    if (there && std::find(left_out.begin(), left_out.end(), label) == left_out.end()) {
+    const bool present = std::find(labels.begin(), labels.end(), label) != labels.end();
+    if (present && std::find(left_out.begin(), left_out.end(), label) == left_out.end()) {
       number_of[static_cast<std::size_t>(label)] = static_cast<int>(result.classes.size());
       result.classes.push_back(names[static_cast<std::size_t>(label) - 1]);
     }
   }
-  const std::size_t each = all.size() / labels.size();
-  const auto take = [&](int part, clip_features& to) {
+  const std::size_t clip_size = features.size() / labels.size();
+  const auto take = [&](int part, clip_features& destination) {
     std::vector<float> values;
     for (std::size_t n = 0; n < labels.size(); ++n) {
       const int label = labels(n);
@@ -98,12 +99,14 @@ inline void normalize_frames(xt::xarray<float>& frames) {
                                       folder.string(), ": clip ", n, " has the class ", label,
                                       ", of which actions.txt has no name");
       if (split(n) == part && number_of[static_cast<std::size_t>(label)] >= 0) {
-        to.labels.push_back(number_of[static_cast<std::size_t>(label)]);
-        values.insert(values.end(), all.data() + n * each, all.data() + (n + 1) * each);
+        destination.labels.push_back(number_of[static_cast<std::size_t>(label)]);
+        values.insert(values.end(), features.data() + n * clip_size,
+                      features.data() + (n + 1) * clip_size);
       }
     }
-    to.frames = xt::zeros<float>({to.size(), all.shape()[1], all.shape()[2]});
-    std::copy(values.begin(), values.end(), to.frames.begin());
+    destination.frames =
+        xt::zeros<float>({destination.size(), features.shape()[1], features.shape()[2]});
+    std::copy(values.begin(), values.end(), destination.frames.begin());
   };
   take(1, result.train);
   take(2, result.test);
@@ -122,18 +125,18 @@ inline void normalize_frames(xt::xarray<float>& frames) {
   std::vector<float> states(2 * pairs * features);
   std::generate(states.begin(), states.end(), [&] { return static_cast<float>(random.normal()); });
   split_features result;
-  const auto draw = [&](std::size_t count, clip_features& to) {
-    to.frames = xt::zeros<float>({count, steps, features});
+  const auto draw = [&](std::size_t count, clip_features& destination) {
+    destination.frames = xt::zeros<float>({count, steps, features});
     for (std::size_t n = 0; n < count; ++n) {
       const std::size_t label = n % (2 * pairs);
       const float* first = states.data() + (label - label % 2) * features;
       const float* second = first + features;
-      to.labels.push_back(static_cast<int>(label));
+      destination.labels.push_back(static_cast<int>(label));
       for (std::size_t t = 0; t < steps; ++t) {
         const double way = (0.5 + static_cast<double>(t)) / steps;
         const auto share = static_cast<float>(label % 2 == 0 ? way : 1 - way);
         for (std::size_t i = 0; i < features; ++i) {
-          to.frames(n, t, i) =
+          destination.frames(n, t, i) =
               (1 - share) * first[i] + share * second[i] + static_cast<float>(random.normal());
         }
       }

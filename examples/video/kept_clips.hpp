@@ -76,47 +76,49 @@ template <class Model>
   return glia::text(hash);
 }
 
-/// The missing clips that a process runs: every `of`-th clip, beginning with clip `first`.
+/// The missing clips that a process runs: every `stride`-th clip, beginning with clip `first`.
 struct turn {
-  std::size_t first = 0, of = 1;
+  std::size_t first = 0, stride = 1;
 };
 
 /// Runs the frames of clips that are not kept yet through a network. False where Ctrl-C came
 /// between.
 template <class Model>
 [[nodiscard]] bool run_missing(const Model& net, const glia::clip_dataset& clips,
-                               const kept_clips& kept, std::string_view what, const turn& own) {
-  constexpr std::size_t at_once = 4;  // clips, which are decoded side by side
+                               const kept_clips& store, std::string_view name, const turn& share) {
+  constexpr std::size_t batch_size = 4;  // clips, which are decoded side by side
   const glia::interrupt_guard interrupt;
   std::vector<std::uint32_t> missing;
   for (std::uint32_t i = 0; i < clips.size(); ++i) {
-    if (!kept.has(i) && i % own.of == own.first) {
+    if (!store.has(i) && i % share.stride == share.first) {
       missing.push_back(i);
     }
   }
   const std::size_t size = clips.input_shape().size();
-  const std::size_t outputs = kept.input_shape().size();
+  const std::size_t outputs = store.input_shape().size();
   std::vector<float> frames;
-  std::vector<float> given;
+  std::vector<float> features;
   const auto start = std::chrono::steady_clock::now();
-  for (std::size_t done = 0; done < missing.size() && !interrupt.interrupted(); done += at_once) {
-    const auto some = std::span(missing).subspan(done, std::min(at_once, missing.size() - done));
-    frames.resize(some.size() * size);
-    given.resize(some.size() * outputs);
-    clips.inputs(some, frames);
-    net.predict_batch(frames, given);
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      kept.keep(some[i], std::span(given).subspan(i * outputs, outputs));
+  for (std::size_t done = 0; done < missing.size() && !interrupt.interrupted();
+       done += batch_size) {
+    const auto batch =
+        std::span(missing).subspan(done, std::min(batch_size, missing.size() - done));
+    frames.resize(batch.size() * size);
+    features.resize(batch.size() * outputs);
+    clips.inputs(batch, frames);
+    net.predict_batch(frames, features);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      store.keep(batch[i], std::span(features).subspan(i * outputs, outputs));
     }
     if (glia::is_terminal(std::cout)) {
-      std::cout << '\r' << what << ": " << done + some.size() << '/' << missing.size() << " clips"
+      std::cout << '\r' << name << ": " << done + batch.size() << '/' << missing.size() << " clips"
                 << std::flush;
     }
   }
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  std::cout << (glia::is_terminal(std::cout) ? "\r" : "") << what << ": " << missing.size()
+  const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - start;
+  std::cout << (glia::is_terminal(std::cout) ? "\r" : "") << name << ": " << missing.size()
             << " clips through the frozen layers in " << std::fixed << std::setprecision(2)
-            << taken.count() << " s, " << clips.size() - missing.size() << " were kept before\n";
+            << duration.count() << " s, " << clips.size() - missing.size() << " were kept before\n";
   return !interrupt.interrupted();
 }
 
@@ -125,15 +127,15 @@ template <class Model>
 /// done by then stays.
 template <class Model>
 [[nodiscard]] bool run_frozen(const Model& net, const glia::clip_dataset& clips,
-                              const kept_clips& kept, std::string_view what,
+                              const kept_clips& store, std::string_view name,
                               const run_ranks& ranks) {
   if (ranks.group() == nullptr) {
-    return run_missing(net, clips, kept, what, {});
+    return run_missing(net, clips, store, name, {});
   }
   // What others have put into a folder of their own is still missing in the second pass.
-  for (const std::size_t of : {ranks.group()->size(), std::size_t{1}}) {
-    const std::size_t own = ranks.group()->rank() % of;
-    const bool whole = run_missing(net, clips, kept, what, {own, of});
+  for (const std::size_t stride : {ranks.group()->size(), std::size_t{1}}) {
+    const std::size_t first = ranks.group()->rank() % stride;
+    const bool whole = run_missing(net, clips, store, name, {first, stride});
     for (const int done : glia::gather_values(*ranks.group(), whole ? 1 : 0)) {
       if (done == 0) {
         return false;

@@ -39,8 +39,8 @@ struct settings {
   std::size_t epochs = 40, batch_size = 32, units = 128, seeds = 1;
   std::uint64_t seed = 1;
   double learning_rate = 3e-3;
-  clip_settings of_clips;
-  device_choice where;
+  clip_settings clips;
+  device_choice device;
   rank_choice ranks;
 };
 
@@ -83,7 +83,7 @@ void train_on_features(const settings& s, const run_ranks& ranks) {
   std::cout << clips.train.size() << " clips to train with, " << clips.test.size()
             << " to judge by, of " << clips.classes.size() << " classes\n\n";
   std::vector<double> accuracies;
-  const glia::device device = make_device(s.where);
+  const glia::device device = make_device(s.device);
   for (std::uint64_t seed = s.seed; seed < s.seed + s.seeds; ++seed) {
     const glia::confusion_matrix confusion = train_and_judge(s, clips, seed, device, ranks);
     std::cout << '\n' << confusion.table(clips.classes) << '\n';
@@ -105,7 +105,7 @@ int run(int argc, char** argv) {
   const auto at_least_one = CLI::Range(1, 1'000'000);
   auto* features = app.add_option("--features", s.features, "folder with the features of frames");
   auto* demo = app.add_flag("--demo", s.demo, "draws features instead")->excludes(features);
-  clip_settings& c = s.of_clips;
+  clip_settings& c = s.clips;
   auto* clips = app.add_option("--clips", c.clips, "folder with a folder of clips for each class")
                     ->excludes(features, demo);
   app.add_option("--lists", c.lists, "folder of UCF101's splits; else a fifth is held out")
@@ -131,26 +131,26 @@ int run(int argc, char** argv) {
   app.add_option("--seed", s.seed, "the first one");
   app.add_option("--seeds", s.seeds, "how often it is trained, with a seed more each time")
       ->check(at_least_one);
-  add_device_options(app, s.where);
+  add_device_options(app, s.device);
   add_rank_options(app, s.ranks);
   CLI11_PARSE(app, argc, argv);
   if (!c.clips.empty()) {
-    const auto take = [&](const char* option, const auto& given, auto& to) {
-      to = app.count(option) > 0 ? given : to;
+    const auto take = [&](const char* option, const auto& value, auto& destination) {
+      destination = app.count(option) > 0 ? value : destination;
     };
     take("--epochs", s.epochs, c.epochs);
     take("--batch", s.batch_size, c.batch_size);
     take("--learning-rate", s.learning_rate, c.learning_rate);
     c.units = s.units;
     c.seed = s.seed;
-    return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
-      c.threads = s.where.threads;
-      return train_on_clips(c, make_device(s.where), ranks);
+    return with_ranks(s.ranks, s.device.threads, [&](const run_ranks& ranks) {
+      c.threads = s.device.threads;
+      return train_on_clips(c, make_device(s.device), ranks);
     });
   }
   glia::require<glia::value_error>(s.demo || !s.features.empty(),
                                    "video: expected --clips FOLDER, --features FOLDER or --demo");
-  return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
+  return with_ranks(s.ranks, s.device.threads, [&](const run_ranks& ranks) {
     train_on_features(s, ranks);
     return 0;
   });

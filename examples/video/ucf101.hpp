@@ -49,20 +49,20 @@ class ucf101_lists {
  private:
   static constexpr std::string_view advice = "; get UCF101's lists again";
 
-  /// Calls use(line, where) for each line that is not empty. Lines end in LF or CR LF.
+  /// Calls use(line, location) for each line that is not empty. Lines end in LF or CR LF.
   template <class Use>
   static void for_each_line(const std::filesystem::path& path, const Use& use) {
     std::error_code ignored;
     glia::require<glia::data_error>(!std::filesystem::is_directory(path, ignored), path.string(),
                                     ": is a folder; expected a file");
-    std::ifstream in(path, std::ios::binary);
+    std::ifstream file(path, std::ios::binary);
     glia::require<glia::data_error>(
-        in.is_open(), path.string(),
+        file.is_open(), path.string(),
         ": the file cannot be opened for reading; expected one of UCF101's lists, "
         "which are in UCF101TrainTestSplits-RecognitionTask.zip");
     std::size_t lines = 0;
     std::string line;
-    for (std::size_t number = 1; std::getline(in, line); ++number) {
+    for (std::size_t number = 1; std::getline(file, line); ++number) {
       while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) {
         line.pop_back();
       }
@@ -71,7 +71,7 @@ class ucf101_lists {
         use(std::string_view(line), glia::text(path.string(), ", line ", number, ": "));
       }
     }
-    glia::require<glia::data_error>(!in.bad(), path.string(), ": reading the file failed");
+    glia::require<glia::data_error>(!file.bad(), path.string(), ": reading the file failed");
     glia::require<glia::data_error>(lines > 0, path.string(), ": the file is empty", advice);
   }
 
@@ -84,15 +84,15 @@ class ucf101_lists {
   }
 
   void read_classes(const std::filesystem::path& path) {
-    for_each_line(path, [&](std::string_view line, const std::string& where) {
+    for_each_line(path, [&](std::string_view line, const std::string& location) {
       const std::size_t space = line.find(' ');
       const auto expected = static_cast<std::int32_t>(result_.class_names.size()) + 1;
       const std::string name(space == std::string_view::npos ? "" : line.substr(space + 1));
       glia::require<glia::data_error>(
-          class_number(line.substr(0, space)) == expected && !name.empty(), where,
+          class_number(line.substr(0, space)) == expected && !name.empty(), location,
           "expected the class number ", expected, ", a space and its name, got \"", line, "\"",
           advice);
-      glia::require<glia::data_error>(labels_.emplace(name, expected - 1).second, where,
+      glia::require<glia::data_error>(labels_.emplace(name, expected - 1).second, location,
                                       "the class ", name, " is listed twice", advice);
       result_.class_names.push_back(name);
     });
@@ -102,27 +102,27 @@ class ucf101_lists {
                                                         bool numbered) {
     std::vector<glia::clip_file> files;
     std::vector<std::size_t> listed(result_.class_names.size());
-    for_each_line(path, [&](std::string_view line, const std::string& where) {
+    for_each_line(path, [&](std::string_view line, const std::string& location) {
       const std::size_t space = line.find(' ');
       const std::string_view name = line.substr(0, space);
       const std::size_t slash = name.find('/');
       glia::require<glia::data_error>(slash != std::string_view::npos && slash + 1 < name.size() &&
                                           name.find("..") == std::string_view::npos &&
                                           (space != std::string_view::npos) == numbered,
-                                      where, "expected a class, a slash and a clip",
+                                      location, "expected a class, a slash and a clip",
                                       numbered ? ", a space and the number of the class" : "",
                                       ", got \"", line, "\"", advice);
       const auto label = labels_.find(std::string(name.substr(0, slash)));
-      glia::require<glia::data_error>(label != labels_.end(), where, "the class ",
+      glia::require<glia::data_error>(label != labels_.end(), location, "the class ",
                                       name.substr(0, slash), " is not in classInd.txt", advice);
       glia::require<glia::data_error>(
-          !numbered || class_number(line.substr(space + 1)) == label->second + 1, where,
+          !numbered || class_number(line.substr(space + 1)) == label->second + 1, location,
           "expected the number ", label->second + 1, " of the class ", label->first, ", got \"",
           line.substr(space + 1), "\"", advice);
-      glia::require<glia::data_error>(named_.emplace(name).second, where, name,
+      glia::require<glia::data_error>(named_.emplace(name).second, location, name,
                                       " is listed twice, in this list or in both", advice);
       ++listed[static_cast<std::size_t>(label->second)];
-      add(std::string(name), slash, label->second, where, files);
+      add(std::string(name), slash, label->second, location, files);
     });
     for (std::size_t label = 0; label < listed.size(); ++label) {
       glia::require<glia::data_error>(listed[label] > 0, path.string(),
@@ -133,8 +133,8 @@ class ucf101_lists {
   }
 
   /// Adds a clip, which is in the folder of its class or directly in the folder of all clips.
-  void add(const std::string& name, std::size_t slash, std::int32_t label, const std::string& where,
-           std::vector<glia::clip_file>& files) {
+  void add(const std::string& name, std::size_t slash, std::int32_t label,
+           const std::string& location, std::vector<glia::clip_file>& files) {
     const std::filesystem::path in_class = clips_ / name;
     std::error_code ignored;
     for (const std::filesystem::path& path : {in_class, clips_ / name.substr(slash + 1)}) {
@@ -144,7 +144,7 @@ class ucf101_lists {
       }
     }
     glia::require<glia::data_error>(
-        options_.allow_missing, where, "the clip ", in_class.string(),
+        options_.allow_missing, location, "the clip ", in_class.string(),
         " is missing; get UCF101's clips, or set ucf101_options::allow_missing to "
         "skip missing clips");
     ++result_.missing;

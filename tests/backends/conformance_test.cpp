@@ -7,9 +7,9 @@ using test::require_conformance;
 
 TEST_CASE("the reference in float, the cpu in both and its lanes conform") {
   const glia::cpu<float> device;
-  const auto& own = static_cast<const glia::cpu_backend<float>&>(device.implementation());
+  const auto& backend = static_cast<const glia::cpu_backend<float>&>(device.implementation());
   const glia::device lane(
-      std::shared_ptr<const glia::backend>(own.shared_from_this(), &own.lane(3)));
+      std::shared_ptr<const glia::backend>(backend.shared_from_this(), &backend.lane(3)));
   require_conformance({glia::reference<float>(), device, lane, glia::cpu<double>()});
 }
 

@@ -56,11 +56,11 @@ TEST_CASE("numbers too small for full precision count as zero, on every thread a
       device.run(kernels::matmul{glia::transpose::none}, device.run(kernels::full{{2, 2}, 1e-30}),
                  device.run(kernels::full{{2, 2}, 1e-10}));
   CHECK(test::values_of(device, product) == std::vector<float>(4, 0.0F));
-  const volatile float before = tiny;
-  CHECK(before * 2 > 0);
+  const volatile float value = tiny;
+  CHECK(value * 2 > 0);
   {
-    const glia::flush_denormals here;
-    CHECK(before * 2 == 0);
+    const glia::flush_denormals guard;
+    CHECK(value * 2 == 0);
   }
-  CHECK(before * 2 > 0);
+  CHECK(value * 2 > 0);
 }

@@ -64,7 +64,7 @@ TEST_CASE("a step that fails leaves the parameters as they were") {
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{.momentum = 0.9}};
   const glia::fit_options once{.batch_size = 45, .progress = nullptr};
   trainer.fit(test::quadrants{45}, once);
-  const glia::training_state before = trainer.state();
+  const glia::training_state initial_state = trainer.state();
   std::size_t failures = 0;
   for (std::size_t calls = 0;; ++calls) {
     failing->fail_after(calls);
@@ -75,7 +75,7 @@ TEST_CASE("a step that fails leaves the parameters as they were") {
       ++failures;
     }
     failing->fail_after(static_cast<std::size_t>(-1));
-    CHECK(trainer.state().tensors == before.tensors);
+    CHECK(trainer.state().tensors == initial_state.tensors);
   }
   CHECK(failures > 10);
 }
@@ -84,16 +84,16 @@ TEST_CASE("tensors of another device are refused") {
   const glia::cpu<float> device({.threads = 1});
   const glia::cpu<double> in_double({.threads = 1});
   const glia::recorder recorder;
-  const auto own = device.run(kernels::full{{2}, 1});
+  const auto native = device.run(kernels::full{{2}, 1});
   const auto wide = in_double.run(kernels::full{{2}, 1});
   const auto recorded = recorder.input("x", glia::real_of({2}));
   const auto message = [](const auto& call) { return test::message_of<glia::value_error>(call); };
   const kernels::binary add{glia::binary_function::add};
-  CHECK(test::contains(message([&] { (void)device.run(add, own, wide); }),
+  CHECK(test::contains(message([&] { (void)device.run(add, native, wide); }),
                        "the tensor (2,) has numbers of another type"));
-  CHECK(test::contains(message([&] { (void)device.run(add, recorded, own); }),
+  CHECK(test::contains(message([&] { (void)device.run(add, recorded, native); }),
                        "the tensor (2,) is a value of a recorded graph"));
-  CHECK(test::contains(message([&] { (void)recorder.run(add, recorded, own); }),
+  CHECK(test::contains(message([&] { (void)recorder.run(add, recorded, native); }),
                        "expected tensors of the recorded graph, got a tensor (2,)"));
   std::vector<float> numbers(2);
   CHECK(test::contains(message([&] { device.to_host(wide, std::span(numbers)); }),
@@ -103,17 +103,17 @@ TEST_CASE("tensors of another device are refused") {
   CHECK(test::contains(message([&] { recorder.to_host(recorded, std::span(numbers)); }),
                        "has no elements while a description is recorded"));
   const auto held = glia::tensor::holding(std::make_shared<int>(1), glia::real_of({2}));
-  CHECK(test::contains(message([&] { (void)device.run(add, held, own); }),
+  CHECK(test::contains(message([&] { (void)device.run(add, held, native); }),
                        "belongs to another device"));
 
   recorder.output("y", recorder.run(add, recorded, recorded));
   const glia::program program(recorder.recorded(), device);
-  glia::tensor given = wide;
-  glia::tensor* const input = &given;
+  glia::tensor argument = wide;
+  glia::tensor* const input = &argument;
   glia::tensor y;
   CHECK(test::contains(message([&] { program.run(std::span(&input, 1), std::span(&y, 1)); }),
                        "numbers of another type"));
-  given = own;
+  argument = native;
   program.run(std::span(&input, 1), std::span(&y, 1));
   CHECK(test::values_of(device, y) == std::vector<float>{2, 2});
 }
@@ -121,16 +121,16 @@ TEST_CASE("tensors of another device are refused") {
 TEST_CASE("a tensor keeps an object of a device alive, and its handles are counted") {
   auto object = std::make_shared<int>(7);
   const std::weak_ptr<int> watched = object;
-  glia::tensor one = glia::tensor::holding(std::move(object), glia::real_of({3}));
-  CHECK(one.unique());
-  CHECK(one.home() == glia::tensor_home::buffer);
-  glia::tensor other = one;
-  CHECK_FALSE(one.unique());
-  CHECK(one.shares_memory(other));
-  CHECK(*static_cast<const int*>(other.object().get()) == 7);
-  one = {};
-  CHECK(other.unique());
+  glia::tensor tensor = glia::tensor::holding(std::move(object), glia::real_of({3}));
+  CHECK(tensor.unique());
+  CHECK(tensor.home() == glia::tensor_home::buffer);
+  glia::tensor copy = tensor;
+  CHECK_FALSE(tensor.unique());
+  CHECK(tensor.shares_memory(copy));
+  CHECK(*static_cast<const int*>(copy.object().get()) == 7);
+  tensor = {};
+  CHECK(copy.unique());
   CHECK_FALSE(watched.expired());
-  other = {};
+  copy = {};
   CHECK(watched.expired());
 }

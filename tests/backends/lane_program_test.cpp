@@ -7,11 +7,11 @@
 namespace {
 
 struct throwing_layer {
-  static inline std::atomic<bool> on = false;
+  static inline std::atomic<bool> is_enabled = false;
   static constexpr std::string_view type_name = "throwing";
   static constexpr bool treats_samples_alone(glia::run_mode) { return true; }
   [[nodiscard]] glia::variable operator()(glia::scope&, glia::variable x) const {
-    glia::require<glia::data_error>(!on, "thrown by a layer");
+    glia::require<glia::data_error>(!is_enabled, "thrown by a layer");
     return x;
   }
   [[nodiscard]] static std::string description() { return "throwing"; }
@@ -26,9 +26,9 @@ TEST_CASE("what failed in all lanes does not fail again in the next calls") {
       {8, 8, 1}};
   const std::vector<float> x(64 * 64, 0.5F);
   std::vector<float> y(64 * net.output_shape().size());
-  throwing_layer::on = true;
+  throwing_layer::is_enabled = true;
   CHECK_THROWS_AS(net.predict_batch(x, y), glia::data_error);
-  throwing_layer::on = false;
+  throwing_layer::is_enabled = false;
   for (int call = 0; call < 30; ++call) {
     CHECK_NOTHROW(net.predict_batch(x, y));
   }

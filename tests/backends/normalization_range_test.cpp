@@ -34,26 +34,27 @@ struct example {
   std::vector<float> x, gamma, beta, dy;
 
   template <class B>
-  [[nodiscard]] normalized on(const B& device) const {
+  [[nodiscard]] normalized run(const B& device) const {
     const glia::shape columns{shape.back()};
     const auto put = [&](const std::vector<float>& v, const glia::shape& s) {
       return test::tensor_of(device, s, v);
     };
-    const auto in = put(x, shape);
+    const auto input = put(x, shape);
     const auto factors = put(gamma, columns);
     const auto y =
-        device.run(kernels::normalize{kind, epsilon, groups}, in, factors, put(beta, columns));
-    const auto back = device.run(kernels::normalize_gradient{kind, epsilon, groups}, put(dy, shape),
-                                 in, factors, y[1], y[2]);
-    const auto of = [&](const auto& t) { return test::values_of(device, t); };
-    return {of(y[0]), of(y[1]), of(y[2]), of(back[0]), of(back[1]), of(back[2])};
+        device.run(kernels::normalize{kind, epsilon, groups}, input, factors, put(beta, columns));
+    const auto gradients = device.run(kernels::normalize_gradient{kind, epsilon, groups},
+                                      put(dy, shape), input, factors, y[1], y[2]);
+    const auto read = [&](const auto& t) { return test::values_of(device, t); };
+    return {read(y[0]),         read(y[1]),         read(y[2]),
+            read(gradients[0]), read(gradients[1]), read(gradients[2])};
   }
 
   [[nodiscard]] normalized exact() const {
     const glia::normalized_sets sets(shape, kind, groups);
-    normalized all;
-    all.y.resize(x.size());
-    all.dx.resize(x.size());
+    normalized result;
+    result.y.resize(x.size());
+    result.dx.resize(x.size());
     std::vector<long double> to_gamma(sets.columns);
     std::vector<long double> to_beta(sets.columns);
     const auto length = static_cast<long double>(sets.length());
@@ -64,8 +65,8 @@ struct example {
         mean += x[sets.element(set, i)] / length;
       }
       for (std::size_t i = 0; i < sets.length(); ++i) {
-        const long double apart = x[sets.element(set, i)] - mean;
-        variance += apart * apart / length;
+        const long double deviation = x[sets.element(set, i)] - mean;
+        variance += deviation * deviation / length;
       }
       const long double scale = 1 / std::sqrt(variance + static_cast<long double>(epsilon));
       long double mean_q = 0;
@@ -81,26 +82,27 @@ struct example {
       }
       for (std::size_t i = 0; i < sets.length(); ++i) {
         const std::size_t c = sets.column(set, i);
-        const std::size_t at = sets.element(set, i);
-        all.y[at] = static_cast<float>(normal(i) * gamma[c] + beta[c]);
-        all.dx[at] = static_cast<float>(scale * (gamma[c] * dy[at] - mean_q - normal(i) * mean_qh));
+        const std::size_t index = sets.element(set, i);
+        result.y[index] = static_cast<float>(normal(i) * gamma[c] + beta[c]);
+        result.dx[index] =
+            static_cast<float>(scale * (gamma[c] * dy[index] - mean_q - normal(i) * mean_qh));
       }
-      all.mean.push_back(static_cast<float>(mean));
-      all.variance.push_back(static_cast<float>(variance));
+      result.mean.push_back(static_cast<float>(mean));
+      result.variance.push_back(static_cast<float>(variance));
     }
-    all.dgamma.assign(to_gamma.begin(), to_gamma.end());
-    all.dbeta.assign(to_beta.begin(), to_beta.end());
-    return all;
+    result.dgamma.assign(to_gamma.begin(), to_gamma.end());
+    result.dbeta.assign(to_beta.begin(), to_beta.end());
+    return result;
   }
 };
 
 /// Numbers around 0 that no pattern has, of size 1.
 std::vector<float> spread_out(std::size_t count, double step) {
-  std::vector<float> all(count);
+  std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) {
-    all[i] = static_cast<float>(std::sin(step * static_cast<double>(i + 1)));
+    values[i] = static_cast<float>(std::sin(step * static_cast<double>(i + 1)));
   }
-  return all;
+  return values;
 }
 
 example example_of(normalization kind, const glia::shape& s, double epsilon) {
@@ -111,23 +113,24 @@ example example_of(normalization kind, const glia::shape& s, double epsilon) {
   return e;
 }
 
-double largest(const std::vector<float>& all) {
-  double most = 0;
-  for (const float x : all) {
-    most = std::max(most, std::abs(static_cast<double>(x)));
+double largest(const std::vector<float>& values) {
+  double maximum = 0;
+  for (const float x : values) {
+    maximum = std::max(maximum, std::abs(static_cast<double>(x)));
   }
-  return most;
+  return maximum;
 }
 
 /// The largest difference, relative to the largest of what is right.
 double error_of(const std::vector<float>& found, const std::vector<float>& right) {
-  double most = 0;
+  double maximum = 0;
   for (std::size_t i = 0; i < right.size(); ++i) {
-    const double off = std::abs(static_cast<double>(found[i]) - static_cast<double>(right[i]));
-    most = found[i] == right[i] ? most : off <= most ? most : off;
+    const double difference =
+        std::abs(static_cast<double>(found[i]) - static_cast<double>(right[i]));
+    maximum = found[i] == right[i] ? maximum : difference <= maximum ? maximum : difference;
   }
   const double size = largest(right);
-  return size > 0 ? most / size : most;
+  return size > 0 ? maximum / size : maximum;
 }
 
 template <class Check>
@@ -157,7 +160,7 @@ TEST_CASE("equal numbers normalize to beta") {
         e.x.assign(s.size(), c);
         INFO(static_cast<int>(kind) << " of " << glia::text(s) << " times " << c);
         on_devices([&](const auto& device) {
-          const normalized found = e.on(device);
+          const normalized found = e.run(device);
           for (std::size_t i = 0; i < s.size(); ++i) {
             if (found.y[i] != e.beta[i % s.back()]) {
               REQUIRE(found.y[i] == e.beta[i % s.back()]);
@@ -191,7 +194,7 @@ TEST_CASE("normalization keeps the digits of numbers far from 0") {
         INFO(static_cast<int>(kind)
              << " of " << glia::text(s) << ", " << mean << " +- " << deviation);
         on_devices([&](const auto& device) {
-          const normalized found = e.on(device);
+          const normalized found = e.run(device);
           CHECK(error_of(found.y, right.y) < 3e-6);
           CHECK(error_of(found.variance, right.variance) < 3e-6);
           CHECK(error_of(found.dx, right.dx) < 2e-5);
@@ -220,7 +223,7 @@ TEST_CASE("normalization of numbers of any size") {
         const normalized right = e.exact();
         INFO(static_cast<int>(kind) << " of " << glia::text(s) << ", size " << size);
         on_devices([&](const auto& device) {
-          const normalized found = e.on(device);
+          const normalized found = e.run(device);
           CHECK(error_of(found.y, right.y) < 3e-6);
           CHECK(error_of(found.dgamma, right.dgamma) < 2e-5);
           CHECK(error_of(found.dbeta, right.dbeta) < 2e-5);
@@ -254,15 +257,15 @@ TEST_CASE("normalization of numbers far below the root of epsilon") {
       const normalized right = e.exact();
       INFO(static_cast<int>(kind) << ", size " << size);
       on_devices([&](const auto& device) {
-        const normalized found = e.on(device);
+        const normalized found = e.run(device);
         CHECK(error_of(found.y, right.y) < 3e-6);
         CHECK(error_of(found.dx, right.dx) < 2e-5);
         CHECK(error_of(found.dgamma, right.dgamma) < 2e-5);
       });
       const auto n = e.x.size();
-      const glia::set_statistics<float> of(
+      const glia::set_statistics<float> statistics(
           n, [&](std::size_t i) { return e.x[i]; }, e.epsilon, false);
-      CHECK(of.normalized(e.x[0]) == Approx(e.x[0] / std::sqrt(1e-3)).epsilon(1e-6));
+      CHECK(statistics.normalized(e.x[0]) == Approx(e.x[0] / std::sqrt(1e-3)).epsilon(1e-6));
     }
   }
 }
@@ -277,7 +280,7 @@ TEST_CASE("normalization of infinities and NaN is what the formula gives") {
       e.x[5] = odd;
       const glia::normalized_sets sets(s, kind, e.groups);
       on_devices([&](const auto& device) {
-        const normalized found = e.on(device);
+        const normalized found = e.run(device);
         for (std::size_t set = 0; set < sets.count(); ++set) {
           bool has_odd = false;
           for (std::size_t i = 0; i < sets.length(); ++i) {

@@ -14,11 +14,11 @@ TEST_CASE("a memory pool hands the same block out again") {
     first = block.data();
   }
   const std::size_t reserved = pool.reserved_bytes();
-  const glia::memory_block again = pool.allocate(1000);
-  CHECK(again.data() == first);
+  const glia::memory_block reused = pool.allocate(1000);
+  CHECK(reused.data() == first);
   CHECK(pool.reserved_bytes() == reserved);
-  const glia::memory_block another = pool.allocate(1000);
-  CHECK(another.data() != first);
+  const glia::memory_block fresh = pool.allocate(1000);
+  CHECK(fresh.data() != first);
   CHECK(pool.reserved_bytes() > reserved);
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("blocks go back and forth between threads, and outlive their pool ther
 
 TEST_CASE("a borrowed block is not counted and can be made to last") {
   const glia::memory_pool pool;
-  glia::memory_block kept;
+  glia::memory_block counted;
   {
     const glia::memory_block block = pool.allocate(10);
     const glia::memory_block borrowed = block.borrowed();
@@ -94,11 +94,11 @@ TEST_CASE("a borrowed block is not counted and can be made to last") {
         borrowed;  // NOLINT(performance-unnecessary-copy-initialization)
     CHECK(block.unique());
     CHECK_FALSE(copy.unique());
-    kept = copy.counted();
+    counted = copy.counted();
     CHECK_FALSE(block.unique());
-    CHECK(kept.data() == block.data());
+    CHECK(counted.data() == block.data());
   }
-  CHECK(kept.unique());
+  CHECK(counted.unique());
 }
 
 TEST_CASE("sizes that no machine has are refused") {

@@ -16,13 +16,13 @@ void require_as_from_chars(const std::string& text) {
   INFO("'" << text << "'");
   constexpr T untouched = 42;
   T expected = untouched;
-  T got = untouched;
+  T actual = untouched;
   const char* const end = text.data() + text.size();
   const auto [expected_end, expected_error] = std::from_chars(text.data(), end, expected);
-  const auto [number_end, error] = glia::detail::parse_number_by_strtod(text.data(), end, got);
+  const auto [number_end, error] = glia::detail::parse_number_by_strtod(text.data(), end, actual);
   REQUIRE(error == expected_error);
   CHECK(number_end == expected_end);
-  CHECK(std::memcmp(&got, &expected, sizeof(T)) == 0);
+  CHECK(std::memcmp(&actual, &expected, sizeof(T)) == 0);
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ TEST_CASE("numbers are parsed by strtod as by from_chars") {
   const std::string alphabet = "0123456789.eE+-xinf ";
   for (int i = 0; i < 20000; ++i) {
     std::string text;
-    for (std::uint64_t left = 1 + random.integer(12); left > 0; --left) {
+    for (std::uint64_t remaining = 1 + random.integer(12); remaining > 0; --remaining) {
       text += alphabet[random.integer(alphabet.size())];
     }
     texts.push_back(std::move(text));

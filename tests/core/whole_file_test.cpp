@@ -63,9 +63,9 @@ TEST_CASE("a file of any size is written by the descriptor that holds its lock")
   };
   glia::write_whole_file(file.path, [&](std::ostream& out) {
     for (std::size_t size = 1; size < 300'000; size *= 3) {
-      const std::string more(size, static_cast<char>('a' + size % 7));
-      expected += more + '.';
-      out << more;
+      const std::string chunk(size, static_cast<char>('a' + size % 7));
+      expected += chunk + '.';
+      out << chunk;
       out.put('.');
     }
     CHECK(count_open() == 1);
@@ -91,10 +91,10 @@ TEST_CASE("numbers are written the same whatever the program's locale") {
     [[nodiscard]] std::string do_grouping() const override { return "\3"; }
   };
   const one_file file;
-  const std::locale before = std::locale::global(std::locale(std::locale(), new commas));
+  const std::locale previous_locale = std::locale::global(std::locale(std::locale(), new commas));
   glia::write_whole_file(file.path, [](std::ostream& out) { out << 12345 << ' ' << 0.5; });
   const std::string message = glia::text(12345, ' ', 0.5);
-  std::locale::global(before);
+  std::locale::global(previous_locale);
   CHECK(file.content() == "12345 0.5");
   CHECK(message == "12345 0.5");
 }
@@ -178,7 +178,7 @@ TEST_CASE("a file that is replaced hands on its rights, a new one has the usual 
     REQUIRE(stat(file.path.c_str(), &status) == 0);
     return status.st_mode & 0777U;
   };
-  const mode_t before = umask(027);
+  const mode_t previous_mask = umask(027);
   for (const mode_t rights : {0600U, 0664U, 0440U}) {
     chmod(file.path.c_str(), rights);
     glia::write_whole_file(file.path, [](std::ostream& out) { out << "new"; });
@@ -187,7 +187,7 @@ TEST_CASE("a file that is replaced hands on its rights, a new one has the usual 
   std::filesystem::remove(file.path);
   glia::write_whole_file(file.path, [](std::ostream& out) { out << "new"; });
   CHECK(mode() == 0640U);
-  umask(before);
+  umask(previous_mask);
 }
 
 TEST_CASE("what write throws is passed on, and the old file stays alone") {
@@ -227,10 +227,10 @@ TEST_CASE("files that cannot be written or replaced are named") {
   CHECK(error(nowhere) == nowhere.string() +
                               ": cannot be written (No such file or directory); check that the "
                               "folder exists and is writable");
-  const auto taken = file.folder.path() / "taken";
-  std::filesystem::create_directories(taken / "inside");
-  CHECK(error(taken) == taken.string() + ": is a folder; expected a file");
-  CHECK(std::filesystem::exists(taken / "inside"));
+  const auto directory = file.folder.path() / "taken";
+  std::filesystem::create_directories(directory / "inside");
+  CHECK(error(directory) == directory.string() + ": is a folder; expected a file");
+  CHECK(std::filesystem::exists(directory / "inside"));
   const auto pipe = file.folder.path() / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   CHECK(error(pipe) == pipe.string() + ": is a device or a pipe; expected a regular file");

@@ -34,16 +34,16 @@ TEST_CASE("a loader hands out all samples in order, the last batch short") {
   glia::batch_loader loader(data, 4);
   for (int epoch = 0; epoch < 3; ++epoch) {
     loader.start(order);
-    std::vector<std::int32_t> seen;
+    std::vector<std::int32_t> labels;
     std::vector<std::size_t> sizes;
     while (const glia::batch* b = loader.next()) {
       CHECK(b->input_shape == glia::shape{b->size, 2});
       CHECK(b->inputs.size() == 2 * b->size);
       CHECK(b->inputs[1] == -static_cast<float>(b->labels[0]));
-      seen.insert(seen.end(), b->labels.begin(), b->labels.end());
+      labels.insert(labels.end(), b->labels.begin(), b->labels.end());
       sizes.push_back(b->size);
     }
-    CHECK(seen == std::vector<std::int32_t>{9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
+    CHECK(labels == std::vector<std::int32_t>{9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
     CHECK(sizes == std::vector<std::size_t>{4, 4, 2});
     CHECK(loader.next() == nullptr);
   }

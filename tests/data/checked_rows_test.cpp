@@ -12,16 +12,16 @@ namespace {
 struct careless {
   std::size_t inputs = 3;
   std::size_t targets = 2;
-  std::size_t from = 0;  ///< the first sample for which it does
+  std::size_t first = 0;  ///< the first sample for which it does
 
   [[nodiscard]] static std::size_t size() { return 8; }
   [[nodiscard]] static glia::shape input_shape() { return {3}; }
   void input(std::size_t i, std::span<float> values) const {
-    std::fill_n(values.data(), i >= from ? inputs : 3, NAN);
+    std::fill_n(values.data(), i >= first ? inputs : 3, NAN);
   }
   [[nodiscard]] static glia::shape target_shape() { return {2}; }
   void target(std::size_t i, std::span<float> values) const {
-    std::fill_n(values.data(), i >= from ? targets : 2, 1.0F);
+    std::fill_n(values.data(), i >= first ? targets : 2, 1.0F);
   }
 };
 
@@ -43,11 +43,11 @@ TEST_CASE("a data set that leaves out a part of its span is an error that names 
         "data set: expected 3 values for the input of sample 0, but value 2 was not written; write "
         "exactly as many as the "
         "span has");
-  CHECK(careless_error({.inputs = 0, .from = 6}) ==
+  CHECK(careless_error({.inputs = 0, .first = 6}) ==
         "data set: expected 3 values for the input of sample 6, but value 0 was not written; write "
         "exactly as many as the "
         "span has");
-  CHECK(careless_error({.targets = 1, .from = 5}) ==
+  CHECK(careless_error({.targets = 1, .first = 5}) ==
         "data set: expected 2 values for the target of sample 5, but value 1 was not written; "
         "write exactly as many as "
         "the span has");
@@ -58,11 +58,11 @@ TEST_CASE("a data set that writes beyond its span is an error that names the sam
         "data set: expected 3 values for the input of sample 3, but more were written; write "
         "exactly as many as "
         "the span has");
-  CHECK(careless_error({.inputs = 19, .from = 7}) ==
+  CHECK(careless_error({.inputs = 19, .first = 7}) ==
         "data set: expected 3 values for the input of sample 7, but more were written; write "
         "exactly as many as "
         "the span has");
-  CHECK(careless_error({.targets = 3, .from = 7}) ==
+  CHECK(careless_error({.targets = 3, .first = 7}) ==
         "data set: expected 2 values for the target of sample 7, but more were written; write "
         "exactly as many as "
         "the span has");

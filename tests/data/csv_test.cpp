@@ -31,8 +31,9 @@ class csv_file {
   template <class Call>
   [[nodiscard]] std::string without_folder(const Call& call) const {
     std::string message = message_of<glia::data_error>(call);
-    if (const auto at = message.find(folder_.path().string() + "/"); at != std::string::npos) {
-      message.erase(at, folder_.path().string().size() + 1);
+    if (const auto position = message.find(folder_.path().string() + "/");
+        position != std::string::npos) {
+      message.erase(position, folder_.path().string().size() + 1);
     }
     return message;
   }
@@ -89,12 +90,12 @@ TEST_CASE("a table has names, rows, columns and classes") {
 
 TEST_CASE("a table becomes samples with classes") {
   const glia::csv_table table = table_of(flowers, with_species);
-  const glia::labeled_arrays all = table.with_labels("species");
-  CHECK(all.size() == 3);
-  CHECK(all.input_shape() == glia::shape{2});
-  CHECK(csv_sample(all, 1) == std::vector<float>{-3, 0.25F});
-  CHECK(all.label(0) == 1);
-  CHECK(all.label(1) == 0);
+  const glia::labeled_arrays samples = table.with_labels("species");
+  CHECK(samples.size() == 3);
+  CHECK(samples.input_shape() == glia::shape{2});
+  CHECK(csv_sample(samples, 1) == std::vector<float>{-3, 0.25F});
+  CHECK(samples.label(0) == 1);
+  CHECK(samples.label(1) == 0);
   const glia::labeled_arrays chosen =
       table.with_labels("species", {.inputs = {"length", "width", "length"}});
   CHECK(csv_sample(chosen, 0) == std::vector<float>{2, 1.5F, 2});
@@ -107,14 +108,14 @@ TEST_CASE("a table becomes samples with classes") {
 
 TEST_CASE("a table becomes samples with values") {
   const glia::csv_table table = table_of("a,price,b,rent\n1,2,3,4\n5,6,7,8\n");
-  const glia::target_arrays one = table.with_targets({"price"});
-  CHECK(one.input_shape() == glia::shape{3});
-  CHECK(one.target_shape() == glia::shape{1});
-  CHECK(csv_sample(one, 1) == std::vector<float>{5, 7, 8});
-  const glia::target_arrays two = table.with_targets({"rent", "price"}, {.inputs = {"b"}});
-  CHECK(csv_sample(two, 1) == std::vector<float>{7});
+  const glia::target_arrays one_target = table.with_targets({"price"});
+  CHECK(one_target.input_shape() == glia::shape{3});
+  CHECK(one_target.target_shape() == glia::shape{1});
+  CHECK(csv_sample(one_target, 1) == std::vector<float>{5, 7, 8});
+  const glia::target_arrays two_targets = table.with_targets({"rent", "price"}, {.inputs = {"b"}});
+  CHECK(csv_sample(two_targets, 1) == std::vector<float>{7});
   std::vector<float> targets(2);
-  two.target(0, targets);
+  two_targets.target(0, targets);
   CHECK(targets == std::vector<float>{4, 2});
 }
 
@@ -216,14 +217,16 @@ TEST_CASE("empty cells and special values are errors, or what the options say") 
 }
 
 TEST_CASE("a cell that is no number is named by file, line and column") {
-  const auto got = [](const std::string& cell) { return csv_error("width\n1\n" + cell + "\n2\n"); };
-  CHECK(got("abc") == "table.csv:3: column 'width': expected a number, got 'abc'");
+  const auto error = [](const std::string& cell) {
+    return csv_error("width\n1\n" + cell + "\n2\n");
+  };
+  CHECK(error("abc") == "table.csv:3: column 'width': expected a number, got 'abc'");
   for (const char* cell : {"--1", "+-1", "+", "1.2.3", "1e", "12a", "12345678x"}) {
-    CHECK(got(cell) ==
+    CHECK(error(cell) ==
           "table.csv:3: column 'width': expected a number, got '" + std::string(cell) + "'");
   }
   const auto advice = [&](const std::string& cell) {
-    const std::string message = got(cell);
+    const std::string message = error(cell);
     return message.substr(std::min(message.size(), message.rfind("';") + 3));
   };
   for (const char* cell :
@@ -246,7 +249,7 @@ TEST_CASE("a cell that is no number is named by file, line and column") {
   }
   CHECK(contains(csv_error("a;b\n1,5;2\n", {.delimiter = ';'}),
                  "write numbers with a decimal point"));
-  CHECK(got("\"a\nb\"") == "table.csv:3: column 'width': expected a number, got 'a b'");
+  CHECK(error("\"a\nb\"") == "table.csv:3: column 'width': expected a number, got 'a b'");
   CHECK(csv_error("a,b\nx,y\n") == "table.csv:2: column 'a': expected a number, got 'x'");
   // Lines within quotes count.
   CHECK(csv_error("a,b\n1,\"2\n\"\n3,x\n", {.text_columns = {"b"}}).empty());
@@ -254,7 +257,7 @@ TEST_CASE("a cell that is no number is named by file, line and column") {
         "table.csv:4: column 'a': expected a number, got 'x'");
   // Of a long one there is the beginning, of whole letters.
   const std::string umlauts = "x\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4";
-  CHECK(got(umlauts + umlauts + umlauts) ==
+  CHECK(error(umlauts + umlauts + umlauts) ==
         "table.csv:3: column 'width': expected a number, got '" + umlauts + umlauts +
             umlauts.substr(0, 9) + "...'");
 }

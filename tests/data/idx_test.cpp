@@ -189,15 +189,15 @@ TEST_CASE("bytes become floats to the last bit, one image or several at a time")
   const glia::image_bytes data({size}, pixels, std::vector<std::uint8_t>(images));
   std::vector<std::uint32_t> order(images);
   std::iota(order.rbegin(), order.rend(), 0U);
-  std::vector<float> all(images * size);
-  data.inputs(order, all);
-  std::vector<float> one(size);
+  std::vector<float> batch(images * size);
+  data.inputs(order, batch);
+  std::vector<float> image(size);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < images; ++i) {
-    data.input(order[i], one);
+    data.input(order[i], image);
     for (std::size_t k = 0; k < size; ++k) {
       const float expected = static_cast<float>(pixels[order[i] * size + k]) / 255.0F;
-      wrong += one[k] != expected || all[i * size + k] != expected ? 1 : 0;
+      wrong += image[k] != expected || batch[i * size + k] != expected ? 1 : 0;
     }
   }
   CHECK(wrong == 0);

@@ -19,15 +19,15 @@ std::ptrdiff_t entries_of(const std::filesystem::path& folder) {
 }
 
 /// Seven rows of three, written one or several at a time and out of order.
-glia::row_store filled(const glia::row_store::options& how) {
-  glia::row_store store(7, 3, how);
+glia::row_store filled(const glia::row_store::options& options) {
+  glia::row_store store(7, 3, options);
   std::vector<float> values(21);
   std::iota(values.begin(), values.end(), 1.0F);
-  const std::span<const float> all(values);
-  store.write(5, all.subspan(15, 6));
-  store.write(0, all.subspan(0, 3));
+  const std::span<const float> rows(values);
+  store.write(5, rows.subspan(15, 6));
+  store.write(0, rows.subspan(0, 3));
   store.write(4, std::vector<float>(3, -1.0F));
-  store.write(1, all.subspan(3, 12));  // over what row 4 was before
+  store.write(1, rows.subspan(3, 12));  // over what row 4 was before
   return store;
 }
 
@@ -45,10 +45,10 @@ TEST_CASE("rows come back alike from memory and from a file") {
   const auto file = filled({.memory_limit = 0, .folder = folder.path()});
   CHECK(memory.in_memory());
   CHECK_FALSE(file.in_memory());
-  std::vector<float> all(21);
-  std::iota(all.begin(), all.end(), 1.0F);
-  CHECK(read(memory, 0, 7) == all);
-  CHECK(read(file, 0, 7) == all);
+  std::vector<float> expected(21);
+  std::iota(expected.begin(), expected.end(), 1.0F);
+  CHECK(read(memory, 0, 7) == expected);
+  CHECK(read(file, 0, 7) == expected);
   for (std::size_t row = 0; row < 7; ++row) {
     CHECK(read(memory, row, 1) == read(file, row, 1));
   }
@@ -76,17 +76,17 @@ TEST_CASE("the file of rows has no name, from the beginning") {
 
 TEST_CASE("a store of rows moves, and closes its file once") {
   const test::temporary_folder folder;
-  const std::ptrdiff_t before = entries_of("/proc/self/fd");
+  const std::ptrdiff_t open_files = entries_of("/proc/self/fd");
   {
     std::optional<glia::row_store> first(filled({.memory_limit = 0, .folder = folder.path()}));
     const glia::row_store second(std::move(*first));
     first.reset();
-    CHECK(entries_of("/proc/self/fd") == before + 1);
+    CHECK(entries_of("/proc/self/fd") == open_files + 1);
     CHECK(read(second, 1, 1) == std::vector<float>{4, 5, 6});
     const glia::row_store memory(filled({}));
     CHECK(read(memory, 1, 1) == std::vector<float>{4, 5, 6});
   }
-  CHECK(entries_of("/proc/self/fd") == before);
+  CHECK(entries_of("/proc/self/fd") == open_files);
 }
 
 TEST_CASE("programs that are started do not inherit the file of rows") {
@@ -147,7 +147,7 @@ TEST_CASE("a file of rows that cannot be made names the folder and what to do") 
 
   // More than any file system has: noticed at once, and nothing stays open or behind.
   const test::temporary_folder folder;
-  const std::ptrdiff_t before = entries_of("/proc/self/fd");
+  const std::ptrdiff_t open_files = entries_of("/proc/self/fd");
   const std::string error = message_of<glia::data_error>([&] {
     (void)glia::row_store(std::size_t{1} << 30, std::size_t{1} << 30, {.folder = folder.path()});
   });
@@ -155,17 +155,17 @@ TEST_CASE("a file of rows that cannot be made names the folder and what to do") 
       error, "row_store: the temporary file in " + folder.path().string() + " cannot be used ("));
   CHECK(contains(error, ")" + advice));
   CHECK_FALSE(contains(error, "(Success)"));
-  CHECK(entries_of("/proc/self/fd") == before);
+  CHECK(entries_of("/proc/self/fd") == open_files);
   CHECK(entries_of(folder.path()) == 0);
 }
 
 TEST_CASE("a temporary folder of the system that is not there is an error of glia's own") {
-  const char* const before = std::getenv("TMPDIR");
-  const std::string kept = before == nullptr ? "" : before;
+  const char* const previous = std::getenv("TMPDIR");
+  const std::string saved = previous == nullptr ? "" : previous;
   setenv("TMPDIR", "/nowhere", 1);
   const std::string error =
       message_of<glia::data_error>([] { (void)glia::row_store(1, 1, {.memory_limit = 0}); });
-  before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
+  previous == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", saved.c_str(), 1);
   CHECK(contains(error, "row_store: the system's temporary folder cannot be used"));
   CHECK(contains(error, "set the environment variable TMPDIR to another folder"));
 }

@@ -11,23 +11,23 @@ TEST_CASE("each sample is one rank's, drawn alike for every number of ranks") {
   std::vector<std::uint32_t> drawn;
   for (const std::size_t ranks : {1U, 3U, 7U, 60U}) {
     std::vector<std::uint32_t> side_by_side;
-    std::vector<std::uint32_t> all;
+    std::vector<std::uint32_t> samples;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       const auto plain = glia::shard(data, rank, ranks);
-      const auto own = glia::shard(data, rank, ranks, 5);
-      CHECK((own.size() == 50 / ranks || own.size() == 50 / ranks + 1));
-      CHECK(own.size() == plain.size());
+      const auto shuffled = glia::shard(data, rank, ranks, 5);
+      CHECK((shuffled.size() == 50 / ranks || shuffled.size() == 50 / ranks + 1));
+      CHECK(shuffled.size() == plain.size());
       side_by_side.insert(side_by_side.end(), plain.samples().begin(), plain.samples().end());
-      all.insert(all.end(), own.samples().begin(), own.samples().end());
+      samples.insert(samples.end(), shuffled.samples().begin(), shuffled.samples().end());
     }
     CHECK(std::is_sorted(side_by_side.begin(), side_by_side.end()));
-    drawn = drawn.empty() ? all : drawn;
-    CHECK(all == drawn);
-    CHECK_FALSE(std::is_sorted(all.begin(), all.end()));
-    std::sort(all.begin(), all.end());
-    CHECK(all == side_by_side);
-    CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
-    CHECK(all.size() == 50);
+    drawn = drawn.empty() ? samples : drawn;
+    CHECK(samples == drawn);
+    CHECK_FALSE(std::is_sorted(samples.begin(), samples.end()));
+    std::sort(samples.begin(), samples.end());
+    CHECK(samples == side_by_side);
+    CHECK(std::adjacent_find(samples.begin(), samples.end()) == samples.end());
+    CHECK(samples.size() == 50);
   }
   CHECK_THROWS_AS(glia::shard(data, 3, 3), glia::value_error);
 }

@@ -79,11 +79,11 @@ std::vector<std::size_t> counts_of(const D& data, std::size_t classes) {
 }
 
 sample_numbers all_numbers(std::size_t count) {
-  sample_numbers all(count);
+  sample_numbers samples(count);
   for (std::size_t i = 0; i < count; ++i) {
-    all[i] = static_cast<std::uint32_t>(i);
+    samples[i] = static_cast<std::uint32_t>(i);
   }
-  return all;
+  return samples;
 }
 
 /// The samples of both parts together, in order.
@@ -115,9 +115,9 @@ TEST_CASE("a subset can do what its data set can") {
   static_assert(!std::is_constructible_v<labeled, counted_samples, sample_numbers>);
 
   const counted_samples counted{{5, 6, 7, 8}};
-  const labeled some(counted, {3, 0, 3});
-  CHECK(some.size() == 3);
-  const glia::batch of_classes = gathered(some, {0, 1, 2, 1});
+  const labeled chosen(counted, {3, 0, 3});
+  CHECK(chosen.size() == 3);
+  const glia::batch of_classes = gathered(chosen, {0, 1, 2, 1});
   CHECK(of_classes.inputs == std::vector<float>{3, 0, 3, 0});
   CHECK(of_classes.labels == std::vector<std::int32_t>{8, 5, 8, 5});
 
@@ -138,8 +138,8 @@ TEST_CASE("a subset can do what its data set can") {
   two.inputs(sample_numbers{0}, first);
   CHECK(first[0] == 2);
 
-  const glia::subset again(some, {1});
-  CHECK(gathered(again, {0}).labels == std::vector<std::int32_t>{5});
+  const glia::subset nested(chosen, {1});
+  CHECK(gathered(nested, {0}).labels == std::vector<std::int32_t>{5});
 }
 
 TEST_CASE("numbers beyond the data set are refused") {
@@ -170,12 +170,12 @@ TEST_CASE("a split of a split knows the samples of the original data set") {
   const auto [train, validation] = glia::train_test_split(rest, {.test_size = 0.2, .seed = 2});
   CHECK(train.size() == 12);
   CHECK(validation.size() == 3);
-  sample_numbers all = train.samples();
+  sample_numbers samples = train.samples();
   for (const sample_numbers& part : {validation.samples(), test.samples()}) {
-    all.insert(all.end(), part.begin(), part.end());
+    samples.insert(samples.end(), part.begin(), part.end());
   }
-  std::sort(all.begin(), all.end());
-  CHECK(all == all_numbers(20));
+  std::sort(samples.begin(), samples.end());
+  CHECK(samples == all_numbers(20));
   // The input of a sample is its index in `data`.
   for (std::size_t i = 0; i < validation.size(); ++i) {
     float input = 0;
@@ -221,8 +221,8 @@ TEST_CASE("a stratified split keeps the shares of the classes") {
   CHECK(counts_of(thirds.test, 3) == std::vector<std::size_t>{3, 2, 1});
   CHECK(thirds.test.samples() == sample_numbers{4, 5, 6, 12, 13, 17});
   // 0.3 of 1, 5 and 4 is 0.3, 1.5 and 1.2: the one that is left of 3 goes to the second.
-  const counted_samples few = sorted_classes({1, 5, 4});
-  CHECK(counts_of(glia::train_test_split(few, {.test_size = 0.3, .stratify = true}).test, 3) ==
+  const counted_samples small = sorted_classes({1, 5, 4});
+  CHECK(counts_of(glia::train_test_split(small, {.test_size = 0.3, .stratify = true}).test, 3) ==
         std::vector<std::size_t>{0, 2, 1});
 
   // Without it, the last samples are all of the last class.

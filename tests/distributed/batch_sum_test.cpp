@@ -28,8 +28,8 @@ std::vector<std::vector<float>> sums(std::size_t ranks, std::size_t size,
   }
   std::vector<std::vector<float>> result(ranks);
   test::thread_ranks group(ranks, shares_memory);
-  group.run([&](glia::rank_group& own) {
-    glia::batch_sum<float> sum(own, size, options);
+  group.run([&](glia::rank_group& member) {
+    glia::batch_sum<float> sum(member, size, options);
     glia::require<glia::value_error>(sum.shares_memory() == (shares_memory && ranks > 1), "memory");
     for (int repeated = 0; repeated < 3; ++repeated) {
       sum.begin();
@@ -44,8 +44,8 @@ std::vector<std::vector<float>> sums(std::size_t ranks, std::size_t size,
       }
       sum.finish();
     }
-    result[own.rank()].assign(sum.sum(), sum.sum() + size);
-    (void)glia::gather(own, "");  // nobody may begin the next sum before all have this one
+    result[member.rank()].assign(sum.sum(), sum.sum() + size);
+    (void)glia::gather(member, "");  // nobody may begin the next sum before all have this one
   });
   return result;
 }
@@ -64,15 +64,15 @@ TEST_CASE("ranks have the same sum, whatever its size, buckets and overlap") {
   for (const std::size_t ranks : {1U, 2U, 3U, 5U}) {
     for (const std::size_t size : {1U, 15U, 1000U, 5000U}) {
       for (const bool overlap : {false, true}) {
-        const auto all = sums(ranks, size, {.bucket_bytes = 4096, .overlap = overlap});
+        const auto results = sums(ranks, size, {.bucket_bytes = 4096, .overlap = overlap});
         for (std::size_t n = 0; n < size; ++n) {
-          CHECK(std::abs(all[0][n] - exact(ranks, n)) < 1e-3);
+          CHECK(std::abs(results[0][n] - exact(ranks, n)) < 1e-3);
         }
-        for (const auto& one : all) {
-          CHECK(std::memcmp(one.data(), all[0].data(), size * sizeof(float)) == 0);
+        for (const auto& result : results) {
+          CHECK(std::memcmp(result.data(), results[0].data(), size * sizeof(float)) == 0);
         }
-        CHECK(all == sums(ranks, size, {.bucket_bytes = 1U << 20U}));
-        CHECK(all == sums(ranks, size, {.bucket_bytes = 4096, .overlap = overlap}, true));
+        CHECK(results == sums(ranks, size, {.bucket_bytes = 1U << 20U}));
+        CHECK(results == sums(ranks, size, {.bucket_bytes = 4096, .overlap = overlap}, true));
       }
     }
   }
@@ -80,15 +80,15 @@ TEST_CASE("ranks have the same sum, whatever its size, buckets and overlap") {
 
 TEST_CASE("pieces are added to the same bits whoever has them") {
   for (const std::size_t pieces : {8U, 11U}) {
-    const auto one = sums(1, 3000, {.pieces = pieces, .bucket_bytes = 1024});
+    const auto expected = sums(1, 3000, {.pieces = pieces, .bucket_bytes = 1024});
     for (std::size_t n = 0; n < 3000; ++n) {
-      CHECK(std::abs(one[0][n] - exact(pieces, n)) < 1e-2);
+      CHECK(std::abs(expected[0][n] - exact(pieces, n)) < 1e-2);
     }
     for (const std::size_t ranks : {2U, 3U, 4U, 5U, 7U, 8U}) {
       for (const bool shares_memory : {false, true}) {
-        for (const auto& each :
+        for (const auto& result :
              sums(ranks, 3000, {.pieces = pieces, .bucket_bytes = 1024}, shares_memory)) {
-          CHECK(std::memcmp(each.data(), one[0].data(), 3000 * sizeof(float)) == 0);
+          CHECK(std::memcmp(result.data(), expected[0].data(), 3000 * sizeof(float)) == 0);
         }
       }
     }
@@ -96,23 +96,23 @@ TEST_CASE("pieces are added to the same bits whoever has them") {
 }
 
 TEST_CASE("a sum sent in bfloat16 is the same on all ranks and off by its rounding") {
-  const auto all = sums(3, 2000, {.bucket_bytes = 2048, .rounded = 1000});
-  const auto exactly = sums(3, 2000, {.bucket_bytes = 2048});
+  const auto results = sums(3, 2000, {.bucket_bytes = 2048, .rounded = 1000});
+  const auto unrounded = sums(3, 2000, {.bucket_bytes = 2048});
   bool rounded = false;
   for (std::size_t n = 0; n < 2000; ++n) {
     if (n >= 1000) {  // is not to be rounded
-      CHECK(all[0][n] == exactly[0][n]);
-      CHECK(all[1][n] == exactly[0][n]);
+      CHECK(results[0][n] == unrounded[0][n]);
+      CHECK(results[1][n] == unrounded[0][n]);
       continue;
     }
     double size = 0;
     for (std::size_t piece = 0; piece < 3; ++piece) {
       size += std::abs(number_of(piece, n));
     }
-    CHECK(std::abs(all[0][n] - exact(3, n)) <= size * 0x1p-7);
-    rounded = rounded || all[0][n] != static_cast<float>(exact(3, n));
-    CHECK(all[0][n] == all[1][n]);
-    CHECK(all[0][n] == all[2][n]);
+    CHECK(std::abs(results[0][n] - exact(3, n)) <= size * 0x1p-7);
+    rounded = rounded || results[0][n] != static_cast<float>(exact(3, n));
+    CHECK(results[0][n] == results[1][n]);
+    CHECK(results[0][n] == results[2][n]);
   }
   CHECK(rounded);
 }
@@ -129,8 +129,9 @@ TEST_CASE("numbers are rounded to the nearest in bfloat16") {
 TEST_CASE("fewer pieces than ranks are refused") {
   test::thread_ranks group(3);
   const auto refused = [&] {
-    group.run(
-        [](glia::rank_group& own) { const glia::batch_sum<float> sum(own, 10, {.pieces = 2}); });
+    group.run([](glia::rank_group& member) {
+      const glia::batch_sum<float> sum(member, 10, {.pieces = 2});
+    });
   };
   CHECK_THROWS_AS(refused(), glia::value_error);
 }
@@ -138,49 +139,49 @@ TEST_CASE("fewer pieces than ranks are refused") {
 TEST_CASE("a rank that fails ends the sums and messages of all others") {
   test::thread_ranks group(3);
   std::mutex mutex;
-  std::vector<std::string> seen;
+  std::vector<std::string> messages;
   const auto failing = [&] {
-    group.run([&](glia::rank_group& own) {
-      if (own.rank() == 2) {
+    group.run([&](glia::rank_group& member) {
+      if (member.rank() == 2) {
         throw glia::data_error("photo.jpg is damaged");
       }
       try {
-        if (own.rank() == 0) {
-          glia::batch_sum<float> sum(own, 100, {.pieces = 3});
+        if (member.rank() == 0) {
+          glia::batch_sum<float> sum(member, 100, {.pieces = 3});
           sum.begin();
           sum.add(0, 0, 100);
           sum.finish();
         } else {
-          (void)glia::gather(own, "hello");
+          (void)glia::gather(member, "hello");
         }
       } catch (const glia::rank_error& e) {
         const std::lock_guard lock(mutex);
-        seen.emplace_back(e.what());
+        messages.emplace_back(e.what());
         throw;
       }
     });
   };
   CHECK_THROWS_AS(failing(), glia::data_error);
-  CHECK(seen == std::vector<std::string>(2, "rank 2 on thread: photo.jpg is damaged"));
+  CHECK(messages == std::vector<std::string>(2, "rank 2 on thread: photo.jpg is damaged"));
 }
 
 TEST_CASE("messages of any length reach all ranks") {
   test::thread_ranks group(4);
-  group.run([](glia::rank_group& own) {
+  group.run([](glia::rank_group& member) {
     const auto text_of = [](std::size_t rank) { return std::string(rank * 1000, 'a'); };
-    const auto all = glia::gather(own, text_of(own.rank()));
+    const auto texts = glia::gather(member, text_of(member.rank()));
     for (std::size_t i = 0; i < 4; ++i) {
-      glia::require<glia::value_error>(all[i] == text_of(i), "another message");
+      glia::require<glia::value_error>(texts[i] == text_of(i), "another message");
     }
     glia::require<glia::value_error>(
-        glia::detail::from_first(own, own.rank() == 0 ? "first" : "other") == "first",
+        glia::detail::from_first(member, member.rank() == 0 ? "first" : "other") == "first",
         "another text");
     glia::require<glia::value_error>(
-        glia::gather(own, text_of(own.rank()), 100) == all &&
-            glia::gather(own, "a", 1) == std::vector<std::string>(4, "a"),
+        glia::gather(member, text_of(member.rank()), 100) == texts &&
+            glia::gather(member, "a", 1) == std::vector<std::string>(4, "a"),
         "another message in parts");
     glia::require<glia::value_error>(
-        glia::gather_values(own, own.rank() * 3) == std::vector<std::size_t>{0, 3, 6, 9},
+        glia::gather_values(member, member.rank() * 3) == std::vector<std::size_t>{0, 3, 6, 9},
         "other values");
   });
 }

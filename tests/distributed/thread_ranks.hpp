@@ -48,16 +48,16 @@ class thread_ranks {
         }
       });
     }
-    for (std::thread& one : threads) {
-      one.join();
+    for (std::thread& thread : threads) {
+      thread.join();
     }
-    for (const bool any : {false, true}) {
+    for (const bool includes_rank_errors : {false, true}) {
       for (const std::exception_ptr& failure : failures) {
         if (failure != nullptr) {
           try {
             std::rethrow_exception(failure);
           } catch (const glia::rank_error&) {
-            if (any) {
+            if (includes_rank_errors) {
               throw;
             }
           }
@@ -70,16 +70,16 @@ class thread_ranks {
   struct posted {
     bool exchanges = false;
     std::vector<std::optional<glia::rank_blocks>> send, receive;
-    std::size_t here = 0;
-    std::size_t taken = 0;
+    std::size_t visits = 0;
+    std::size_t copies = 0;
   };
   using key = std::pair<glia::transfer_kind, std::size_t>;
 
   class member final : public glia::rank_group {
    public:
-    member(thread_ranks& all, std::size_t rank) : all_(&all), rank_(rank) {}
+    member(thread_ranks& group, std::size_t rank) : group_(&group), rank_(rank) {}
     [[nodiscard]] std::size_t rank() const noexcept override { return rank_; }
-    [[nodiscard]] std::size_t size() const noexcept override { return all_->count_; }
+    [[nodiscard]] std::size_t size() const noexcept override { return group_->count_; }
     [[nodiscard]] std::string name_of(std::size_t rank) const override {
       return glia::text("rank ", rank, " on thread");
     }
@@ -87,48 +87,49 @@ class thread_ranks {
                                           glia::rank_blocks receive) override {
       return start(kind, send, receive, true);
     }
-    [[nodiscard]] transfer start_gather(glia::transfer_kind kind, glia::rank_blocks all) override {
-      return start(kind, all, all, false);
+    [[nodiscard]] transfer start_gather(glia::transfer_kind kind,
+                                        glia::rank_blocks blocks) override {
+      return start(kind, blocks, blocks, false);
     }
-    [[nodiscard]] bool is_done(transfer& one) override {
-      const std::lock_guard lock(all_->mutex_);
-      if (!all_->failure_.empty()) {
-        throw glia::rank_error(all_->failure_);
+    [[nodiscard]] bool is_done(transfer& request) override {
+      const std::lock_guard lock(group_->mutex_);
+      if (!group_->failure_.empty()) {
+        throw glia::rank_error(group_->failure_);
       }
-      mine& own = begun_.at(one.handle);
-      posted& now = all_->posted_.at(own.at);
-      if (now.here < size()) {
+      begun_transfer& begun = begun_.at(request.handle);
+      posted& entry = group_->posted_.at(begun.id);
+      if (entry.visits < size()) {
         return false;
       }
-      if (!own.taken) {
-        take(now);
-        own.taken = true;
-        ++now.taken;
+      if (!begun.is_copied) {
+        take(entry);
+        begun.is_copied = true;
+        ++entry.copies;
       }
-      if (now.taken < size()) {
+      if (entry.copies < size()) {
         return false;  // others still read what this one sends
       }
-      const key at = own.at;
-      begun_.erase(one.handle);
-      if (++now.here == 2 * size()) {
-        all_->posted_.erase(at);
+      const key id = begun.id;
+      begun_.erase(request.handle);
+      if (++entry.visits == 2 * size()) {
+        group_->posted_.erase(id);
       }
       return true;
     }
     [[nodiscard]] std::shared_ptr<const glia::shared_memory> share_memory(
         std::size_t bytes) override {
-      const std::lock_guard lock(all_->mutex_);
-      if (!all_->shares_memory_) {
+      const std::lock_guard lock(group_->mutex_);
+      if (!group_->shares_memory_) {
         return nullptr;
       }
       constexpr std::size_t line = 64;
       const std::size_t number = asked_++;
-      if (all_->memory_.size() == number) {
-        all_->memory_.emplace_back((bytes + line) * size() + line);
+      if (group_->memory_.size() == number) {
+        group_->memory_.emplace_back((bytes + line) * size() + line);
       }
-      void* at = all_->memory_[number].data();
-      std::size_t room = all_->memory_[number].size();
-      auto* first = static_cast<std::byte*>(std::align(line, room - line, at, room));
+      void* address = group_->memory_[number].data();
+      std::size_t room = group_->memory_[number].size();
+      auto* first = static_cast<std::byte*>(std::align(line, room - line, address, room));
       auto result = std::make_shared<glia::shared_memory>();
       for (std::size_t i = 0; i < size(); ++i) {
         result->of_rank.push_back(first + i * ((bytes + line - 1) / line * line));
@@ -136,66 +137,68 @@ class thread_ranks {
       return result;
     }
     void look_for_failures() override {
-      const std::lock_guard lock(all_->mutex_);
-      if (!all_->failure_.empty()) {
-        throw glia::rank_error(all_->failure_);
+      const std::lock_guard lock(group_->mutex_);
+      if (!group_->failure_.empty()) {
+        throw glia::rank_error(group_->failure_);
       }
     }
     void fail(std::string_view reason) noexcept override {
-      const std::lock_guard lock(all_->mutex_);
-      if (all_->failure_.empty()) {
-        all_->failure_ = name_of(rank_) + ": " + std::string(reason);
+      const std::lock_guard lock(group_->mutex_);
+      if (group_->failure_.empty()) {
+        group_->failure_ = name_of(rank_) + ": " + std::string(reason);
       }
     }
 
    private:
-    struct mine {
-      key at;
-      bool taken = false;
+    struct begun_transfer {
+      key id;
+      bool is_copied = false;
     };
 
     transfer start(glia::transfer_kind kind, glia::rank_blocks send, glia::rank_blocks receive,
                    bool exchanges) {
-      std::unique_lock lock(all_->mutex_);
-      const key at{kind, next_[kind]++};
-      posted& now = all_->posted_[at];
-      now.send.resize(size());
-      now.receive.resize(size());
-      now.exchanges = exchanges;
-      now.send[rank_] = send;
-      now.receive[rank_] = receive;
-      ++now.here;
+      std::unique_lock lock(group_->mutex_);
+      const key id{kind, next_[kind]++};
+      posted& entry = group_->posted_[id];
+      entry.send.resize(size());
+      entry.receive.resize(size());
+      entry.exchanges = exchanges;
+      entry.send[rank_] = send;
+      entry.receive[rank_] = receive;
+      ++entry.visits;
       const std::uint64_t handle = ++handles_;
-      begun_[handle] = mine{at};
-      if (now.here == size()) {
-        all_->posted_by_all_.notify_all();
-      } else if (all_->wait_.count() > 0) {
-        all_->posted_by_all_.wait_for(lock, all_->wait_, [&] { return now.here >= size(); });
+      begun_[handle] = begun_transfer{id};
+      if (entry.visits == size()) {
+        group_->posted_by_all_.notify_all();
+      } else if (group_->wait_.count() > 0) {
+        group_->posted_by_all_.wait_for(lock, group_->wait_,
+                                        [&] { return entry.visits >= size(); });
       }
       return {handle};
     }
-    void take(const posted& now) const {
-      const glia::rank_blocks& to = *now.receive[rank_];
+    void take(const posted& entry) const {
+      const glia::rank_blocks& destination = *entry.receive[rank_];
       for (std::size_t i = 0; i < size(); ++i) {
         if (i == rank_) {
           continue;
         }
-        const glia::rank_blocks& from = *now.send[i];
-        const std::size_t block = now.exchanges ? rank_ : i;
-        if (from.bytes[block] != to.bytes[i]) {
+        const glia::rank_blocks& source = *entry.send[i];
+        const std::size_t block = entry.exchanges ? rank_ : i;
+        if (source.bytes[block] != destination.bytes[i]) {
           throw glia::value_error("ranks disagree about the size of a transfer");
         }
-        if (to.bytes[i] > 0) {  // there may be no memory for none
-          std::memcpy(to.memory + to.offsets[i], from.memory + from.offsets[block],
-                      static_cast<std::size_t>(to.bytes[i]));
+        if (destination.bytes[i] > 0) {  // there may be no memory for none
+          std::memcpy(destination.memory + destination.offsets[i],
+                      source.memory + source.offsets[block],
+                      static_cast<std::size_t>(destination.bytes[i]));
         }
       }
     }
 
-    thread_ranks* all_;
+    thread_ranks* group_;
     std::size_t rank_;
     std::map<glia::transfer_kind, std::size_t> next_;
-    std::map<std::uint64_t, mine> begun_;
+    std::map<std::uint64_t, begun_transfer> begun_;
     std::uint64_t handles_ = 0;
     std::size_t asked_ = 0;
   };

@@ -13,7 +13,7 @@ namespace {
 
 struct shared_run {
   std::size_t ranks = 1;
-  glia::distributed_options how = {};
+  glia::distributed_options options = {};
   std::size_t threads = 1;
   std::size_t epochs = 2;
   std::size_t batch_size = 60;
@@ -81,29 +81,29 @@ struct outcome {
 /// Trains on every rank, requires that all come to the same, and gives that.
 template <class Network>
 outcome train_shared(const Network& network, const shared_run& run) {
-  std::vector<outcome> all(run.ranks);
+  std::vector<outcome> outcomes(run.ranks);
   test::thread_ranks group(run.ranks, run.shares_memory);
-  group.run([&](glia::rank_group& own) {
+  group.run([&](glia::rank_group& member) {
     glia::model net{network, {2}, glia::cpu<float>({.threads = run.threads}), {.seed = 3}};
-    const std::shared_ptr<glia::rank_group> ranks(&own, [](glia::rank_group*) {});
+    const std::shared_ptr<glia::rank_group> ranks(&member, [](glia::rank_group*) {});
     glia::trainer trainer{net,
                           glia::softmax_cross_entropy{},
                           glia::adam{},
-                          {.seed = 3, .distribution = {.ranks = ranks, .options = run.how}}};
-    auto& mine = all[own.rank()];
-    mine.history = trainer.fit(test::quadrants{run.samples}, test::quadrants{90},
-                               {.epochs = run.epochs,
-                                .batch_size = run.batch_size,
-                                .metrics = std::vector{glia::accuracy(), glia::top_k_accuracy(2)},
-                                .progress = nullptr});
-    mine.parameters = test::parameters_of(net);
+                          {.seed = 3, .distribution = {.ranks = ranks, .options = run.options}}};
+    auto& result = outcomes[member.rank()];
+    result.history = trainer.fit(test::quadrants{run.samples}, test::quadrants{90},
+                                 {.epochs = run.epochs,
+                                  .batch_size = run.batch_size,
+                                  .metrics = std::vector{glia::accuracy(), glia::top_k_accuracy(2)},
+                                  .progress = nullptr});
+    result.parameters = test::parameters_of(net);
   });
-  for (const outcome& one : all) {
-    CHECK(one.parameters == all[0].parameters);
-    CHECK(one.history.training("loss") == all[0].history.training("loss"));
-    CHECK(one.history.validation("accuracy") == all[0].history.validation("accuracy"));
+  for (const outcome& result : outcomes) {
+    CHECK(result.parameters == outcomes[0].parameters);
+    CHECK(result.history.training("loss") == outcomes[0].history.training("loss"));
+    CHECK(result.history.validation("accuracy") == outcomes[0].history.validation("accuracy"));
   }
-  return all[0];
+  return outcomes[0];
 }
 
 template <class Network>
@@ -137,18 +137,19 @@ TEST_CASE("ranks that train together end with the same weights, near those of on
 }
 
 TEST_CASE("reproducible training gives the same bits for 1, 2, 3, 4 and 8 ranks") {
-  const shared_run run{.how = {.reproducible = true, .bucket_bytes = 4096}};
-  const outcome one = train_shared(small_network(), run);
+  const shared_run run{.options = {.reproducible = true, .bucket_bytes = 4096}};
+  const outcome expected = train_shared(small_network(), run);
   for (const std::size_t ranks : {2U, 3U, 4U, 8U}) {
-    shared_run more = run;
-    more.ranks = ranks;
-    more.shares_memory = ranks != 3;
-    const outcome shared = train_shared(small_network(), more);
-    CHECK(shared.parameters == one.parameters);
-    CHECK(shared.history.training("loss") == one.history.training("loss"));
-    CHECK(shared.history.training("accuracy") == one.history.training("accuracy"));
-    CHECK(shared.history.validation("loss") == one.history.validation("loss"));
-    CHECK(shared.history.validation("top_2_accuracy") == one.history.validation("top_2_accuracy"));
+    shared_run variant = run;
+    variant.ranks = ranks;
+    variant.shares_memory = ranks != 3;
+    const outcome shared = train_shared(small_network(), variant);
+    CHECK(shared.parameters == expected.parameters);
+    CHECK(shared.history.training("loss") == expected.history.training("loss"));
+    CHECK(shared.history.training("accuracy") == expected.history.training("accuracy"));
+    CHECK(shared.history.validation("loss") == expected.history.validation("loss"));
+    CHECK(shared.history.validation("top_2_accuracy") ==
+          expected.history.validation("top_2_accuracy"));
   }
 }
 
@@ -159,16 +160,16 @@ TEST_CASE("a number that is not finite is told of by the rank that has it") {
       values[0] = i == 17 ? std::numeric_limits<float>::infinity() : values[0];
     }
   };
-  std::vector<std::string> all(3);
-  test::thread_ranks group(all.size());
-  group.run([&](glia::rank_group& own) {
+  std::vector<std::string> reasons(3);
+  test::thread_ranks group(reasons.size());
+  group.run([&](glia::rank_group& member) {
     glia::model net{glia::dense{4}, {2}, glia::cpu<float>({.threads = 1}), {.seed = 3}};
-    const std::shared_ptr<glia::rank_group> ranks(&own, [](glia::rank_group*) {});
+    const std::shared_ptr<glia::rank_group> ranks(&member, [](glia::rank_group*) {});
     glia::trainer trainer{net,
                           glia::softmax_cross_entropy{},
                           glia::adam{},
                           {.seed = 3, .distribution = {.ranks = ranks}}};
-    all[own.rank()] =
+    reasons[member.rank()] =
         trainer
             .fit(damaged_points{{.count = 40}}, {.batch_size = 10,
                                                  .shuffle = false,
@@ -176,8 +177,8 @@ TEST_CASE("a number that is not finite is told of by the rank that has it") {
                                                  .callbacks = {glia::terminate_on_nan()}})
             .stop_reason;
   });
-  for (const std::string& one : all) {  // samples 16 to 19 of the second batch are rank 2's
-    CHECK(one.find("step 2 of epoch 1, first in the inputs of the batch, on rank 2") !=
+  for (const std::string& reason : reasons) {  // samples 16 to 19 of the second batch are rank 2's
+    CHECK(reason.find("step 2 of epoch 1, first in the inputs of the batch, on rank 2") !=
           std::string::npos);
   }
 }
@@ -186,16 +187,17 @@ TEST_CASE("ranks without samples of a batch take the same step") {
   const shared_run alone{.samples = 61};  // the last batch is one sample
   for (const bool reproducible : {false, true}) {
     shared_run run = alone;
-    run.how.reproducible = reproducible;
-    const outcome one = reproducible ? train_shared(small_network_without_normalization(), run)
-                                     : train_alone(small_network_without_normalization(), run);
+    run.options.reproducible = reproducible;
+    const outcome expected = reproducible ? train_shared(small_network_without_normalization(), run)
+                                          : train_alone(small_network_without_normalization(), run);
     for (const std::size_t ranks : {2U, 3U}) {
       run.ranks = ranks;
       const outcome shared = train_shared(small_network_without_normalization(), run);
-      CHECK(test::distance(shared.parameters, one.parameters) < (reproducible ? 1e-30 : 1e-4));
-      CHECK(std::abs(shared.history.training("loss").back() - one.history.training("loss").back()) <
-            (reproducible ? 1e-30 : 1e-5));
-      CHECK(shared.history.training("top_2_accuracy") == one.history.training("top_2_accuracy"));
+      CHECK(test::distance(shared.parameters, expected.parameters) < (reproducible ? 1e-30 : 1e-4));
+      CHECK(std::abs(shared.history.training("loss").back() -
+                     expected.history.training("loss").back()) < (reproducible ? 1e-30 : 1e-5));
+      CHECK(shared.history.training("top_2_accuracy") ==
+            expected.history.training("top_2_accuracy"));
     }
   }
 }
@@ -215,12 +217,12 @@ TEST_CASE("ranks without samples of a batch of values take the same step") {
     return test::parameters_of(net);
   };
   const std::vector<float> alone = train(nullptr);
-  std::vector<std::vector<float>> all(3);
-  test::thread_ranks group(all.size());
-  group.run([&](glia::rank_group& own) { all[own.rank()] = train(&own); });
-  for (const std::vector<float>& one : all) {
-    CHECK(one == all[0]);
-    CHECK(test::distance(one, alone) < 1e-5);
+  std::vector<std::vector<float>> parameters(3);
+  test::thread_ranks group(parameters.size());
+  group.run([&](glia::rank_group& member) { parameters[member.rank()] = train(&member); });
+  for (const std::vector<float>& values : parameters) {
+    CHECK(values == parameters[0]);
+    CHECK(test::distance(values, alone) < 1e-5);
   }
 }
 
@@ -242,24 +244,25 @@ namespace {
 /// takes away.
 template <class Network>
 std::vector<float> gradients_of(const Network& network, std::size_t ranks,
-                                const glia::distributed_options& how, bool shared = true,
+                                const glia::distributed_options& options, bool shared = true,
                                 bool shares_memory = false) {
   std::vector<float> result;
   test::thread_ranks group(ranks, shares_memory);
-  group.run([&](glia::rank_group& own) {
+  group.run([&](glia::rank_group& member) {
     glia::model net{network, {2}, glia::cpu<float>({.threads = 1}), {.seed = 3}};
-    const std::vector<float> before = test::parameters_of(net);
-    const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
-    glia::trainer trainer{
-        net,
-        glia::softmax_cross_entropy{},
-        glia::sgd{1.0},
-        {.seed = 3, .distribution = shared ? glia::distribution{all, how} : glia::distribution{}}};
+    const std::vector<float> initial = test::parameters_of(net);
+    const std::shared_ptr<glia::rank_group> shared_ranks(&member, [](glia::rank_group*) {});
+    glia::trainer trainer{net,
+                          glia::softmax_cross_entropy{},
+                          glia::sgd{1.0},
+                          {.seed = 3,
+                           .distribution = shared ? glia::distribution{shared_ranks, options}
+                                                  : glia::distribution{}}};
     trainer.fit(test::quadrants{37}, {.batch_size = 37, .progress = nullptr});
-    if (own.rank() == 0) {
+    if (member.rank() == 0) {
       result = test::parameters_of(net);
       for (std::size_t i = 0; i < result.size(); ++i) {
-        result[i] -= before[i];
+        result[i] -= initial[i];
       }
     }
   });
@@ -293,22 +296,22 @@ TEST_CASE("sums in bfloat16 leave running statistics and scores as they are") {
   const outcome exact = train_shared(small_network_without_dropout(), {.ranks = 2, .epochs = 1});
   const outcome rounded =
       train_shared(small_network_without_dropout(),
-                   {.ranks = 2, .how = {.bfloat16_gradients = true}, .epochs = 1});
+                   {.ranks = 2, .options = {.bfloat16_gradients = true}, .epochs = 1});
   CHECK(rounded.parameters != exact.parameters);
   // Steps of gradient descent at a rate of 0: only the statistics change, by 1 % of little.
   const auto still = [](bool bfloat16) {
     std::vector<float> result;
     test::thread_ranks group(2);
-    group.run([&](glia::rank_group& own) {
+    group.run([&](glia::rank_group& member) {
       glia::model net{small_network_without_dropout(), {2}, glia::cpu<float>({.threads = 1})};
-      const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
+      const std::shared_ptr<glia::rank_group> shared_ranks(&member, [](glia::rank_group*) {});
       glia::trainer trainer{net,
                             glia::softmax_cross_entropy{},
                             glia::sgd{0.0},
-                            {.distribution = {all, {.bfloat16_gradients = bfloat16}}}};
+                            {.distribution = {shared_ranks, {.bfloat16_gradients = bfloat16}}}};
       const auto history =
           trainer.fit(test::quadrants{250}, {.batch_size = 10, .progress = nullptr});
-      if (own.rank() == 0) {
+      if (member.rank() == 0) {
         result = test::parameters_of(net);
         result.push_back(static_cast<float>(history.training("loss").back()));
       }
@@ -320,39 +323,42 @@ TEST_CASE("sums in bfloat16 leave running statistics and scores as they are") {
 
 TEST_CASE("a rank whose step or evaluation throws ends those of all others") {
   for (const bool evaluates : {false, true}) {
-    std::vector<std::string> seen(3);
+    std::vector<std::string> messages(3);
     test::thread_ranks group(3);
-    group.run([&](glia::rank_group& own) {
+    group.run([&](glia::rank_group& member) {
       glia::model net{glia::dense{4}, {2}, glia::cpu<float>({.threads = 1})};
-      const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
-      glia::trainer trainer{
-          net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.distribution = {.ranks = all}}};
+      const std::shared_ptr<glia::rank_group> shared_ranks(&member, [](glia::rank_group*) {});
+      glia::trainer trainer{net,
+                            glia::softmax_cross_entropy{},
+                            glia::sgd{0.1},
+                            {.distribution = {.ranks = shared_ranks}}};
       glia::metric faulty{.name = "faulty"};
       faulty.update_state = [&](std::span<const float>, const glia::sample_target&,
                                 std::span<double>) {
-        glia::require<glia::data_error>(own.rank() != 1, "faulty: no");
+        glia::require<glia::data_error>(member.rank() != 1, "faulty: no");
       };
       for (int step = 0; step < 3; ++step) {  // who goes on all the same does not get far
         try {
           if (evaluates) {
             (void)glia::evaluate(net, test::quadrants{30}, glia::softmax_cross_entropy{},
-                                 {.metrics = std::vector{faulty}, .ranks = &own});
+                                 {.metrics = std::vector{faulty}, .ranks = &member});
           } else {
             glia::batch b;
-            const std::vector<std::uint32_t> samples{own.rank() == 0 ? 0U : 1U};
+            const std::vector<std::uint32_t> samples{member.rank() == 0 ? 0U : 1U};
             glia::dataset_view(test::quadrants{30}).gather(samples, b);
-            b.first = own.rank();
+            b.first = member.rank();
             b.whole = 3;
-            b.labels[0] = own.rank() == 1 ? 99 : 0;
+            b.labels[0] = member.rank() == 1 ? 99 : 0;
             trainer.step(b);
           }
         } catch (const glia::error& e) {
-          seen[own.rank()] = e.what();
+          messages[member.rank()] = e.what();
         }
       }
     });
-    for (const std::string& one : seen) {
-      CHECK(test::contains(one, evaluates ? "rank 1 on thread: faulty: no" : "rank 1 on thread: "));
+    for (const std::string& message : messages) {
+      CHECK(test::contains(message,
+                           evaluates ? "rank 1 on thread: faulty: no" : "rank 1 on thread: "));
     }
   }
 }
@@ -361,13 +367,13 @@ TEST_CASE("metrics that look at outputs are those of the whole batch, in its ord
   const auto scores_of = [](std::size_t ranks) {
     std::vector<glia::scores> result;
     test::thread_ranks group(ranks);
-    group.run([&](glia::rank_group& own) {
+    group.run([&](glia::rank_group& member) {
       glia::model net{glia::dense{4}, {2}, glia::cpu<float>({.threads = 1}), {.seed = 3}};
-      const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
+      const std::shared_ptr<glia::rank_group> shared_ranks(&member, [](glia::rank_group*) {});
       glia::trainer trainer{net,
                             glia::softmax_cross_entropy{},
                             glia::sgd{0.1},
-                            {.distribution = {all, {.reproducible = true}}}};
+                            {.distribution = {shared_ranks, {.reproducible = true}}}};
       glia::metric first_output{.name = "first_output"};
       first_output.update_state = [](std::span<const float> y, const glia::sample_target&,
                                      std::span<double> sums) {
@@ -378,7 +384,7 @@ TEST_CASE("metrics that look at outputs are those of the whole batch, in its ord
                                         .batch_size = 30,
                                         .metrics = std::vector{first_output},
                                         .progress = nullptr});
-      if (own.rank() == ranks - 1) {
+      if (member.rank() == ranks - 1) {
         result = {history.epochs[1].training, *history.epochs[1].validation};
       }
     });
@@ -399,12 +405,12 @@ TEST_CASE("what is frozen is run by each rank for some samples, and is the same 
 TEST_CASE("ranks that do not train alike are told what differs") {
   test::thread_ranks group(3);
   const auto training = [&] {
-    group.run([&](glia::rank_group& own) {
+    group.run([&](glia::rank_group& member) {
       glia::model net{glia::dense{4}, {2}};
-      const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
+      const std::shared_ptr<glia::rank_group> shared_ranks(&member, [](glia::rank_group*) {});
       glia::trainer trainer{
-          net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.distribution = {all}}};
-      trainer.fit(test::quadrants{own.rank() == 1 ? 60U : 61U},
+          net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.distribution = {shared_ranks}}};
+      trainer.fit(test::quadrants{member.rank() == 1 ? 60U : 61U},
                   {.batch_size = 30, .progress = nullptr});
     });
   };
@@ -414,10 +420,12 @@ TEST_CASE("ranks that do not train alike are told what differs") {
 }
 
 TEST_CASE("what cannot be shared is refused") {
-  const auto trainer_of = [](glia::distribution over) {
+  const auto trainer_of = [](glia::distribution distribution) {
     glia::model net{glia::dense{4}, {2}};
-    const glia::trainer trainer{
-        net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.distribution = std::move(over)}};
+    const glia::trainer trainer{net,
+                                glia::softmax_cross_entropy{},
+                                glia::sgd{0.1},
+                                {.distribution = std::move(distribution)}};
   };
   const auto lone = std::make_shared<glia::lone_rank>();
   CHECK_NOTHROW(trainer_of({lone, {.reproducible = true}}));
@@ -433,15 +441,15 @@ TEST_CASE("what cannot be shared is refused") {
 
 TEST_CASE("batches that cannot be normalized over all ranks are refused") {
   const auto message = [](std::size_t ranks, std::size_t samples,
-                          const glia::distributed_options& how) {
+                          const glia::distributed_options& options) {
     return test::message_of<glia::value_error>([&] {
-      test::thread_ranks(ranks).run([&](glia::rank_group& own) {
+      test::thread_ranks(ranks).run([&](glia::rank_group& member) {
         glia::model net{glia::sequential{glia::sync_batch_norm{}, glia::dense{4}}, {2}};
-        const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
+        const std::shared_ptr<glia::rank_group> shared_ranks(&member, [](glia::rank_group*) {});
         glia::trainer trainer{net,
                               glia::softmax_cross_entropy{},
                               glia::sgd{0.1},
-                              {.distribution = {.ranks = all, .options = how}}};
+                              {.distribution = {.ranks = shared_ranks, .options = options}}};
         trainer.fit(test::quadrants{samples}, {.batch_size = 8, .progress = nullptr});
       });
     });

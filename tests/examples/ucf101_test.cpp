@@ -47,19 +47,19 @@ TEST_CASE("a split of UCF101 has its clips with their classes") {
   const small_ucf ucf;
   const auto split = ucf.read();
   CHECK(split.class_names == std::vector<std::string>{"Archery", "Biking", "YoYo"});
-  const auto in = [&](const std::string& name) { return ucf.clips.path() / name; };
-  CHECK(split.train == std::vector<glia::clip_file>{{in("Archery/v_Archery_g08_c01.avi"), 0},
-                                                    {in("Biking/v_Biking_g08_c01.avi"), 1},
-                                                    {in("YoYo/v_YoYo_g08_c01.avi"), 2}});
-  CHECK(split.test == std::vector<glia::clip_file>{{in("Archery/v_Archery_g01_c01.avi"), 0},
-                                                   {in("Biking/v_Biking_g01_c01.avi"), 1},
-                                                   {in("YoYo/v_YoYo_g01_c01.avi"), 2}});
+  const auto path_of = [&](const std::string& name) { return ucf.clips.path() / name; };
+  CHECK(split.train == std::vector<glia::clip_file>{{path_of("Archery/v_Archery_g08_c01.avi"), 0},
+                                                    {path_of("Biking/v_Biking_g08_c01.avi"), 1},
+                                                    {path_of("YoYo/v_YoYo_g08_c01.avi"), 2}});
+  CHECK(split.test == std::vector<glia::clip_file>{{path_of("Archery/v_Archery_g01_c01.avi"), 0},
+                                                   {path_of("Biking/v_Biking_g01_c01.avi"), 1},
+                                                   {path_of("YoYo/v_YoYo_g01_c01.avi"), 2}});
   CHECK(split.missing == 0);
   // All clips in one folder; lists with lines that end as on Unix.
-  std::filesystem::rename(in("YoYo/v_YoYo_g01_c01.avi"), in("v_YoYo_g01_c01.avi"));
+  std::filesystem::rename(path_of("YoYo/v_YoYo_g01_c01.avi"), path_of("v_YoYo_g01_c01.avi"));
   ucf.list("testlist01.txt",
            "Archery/v_Archery_g01_c01.avi\nBiking/v_Biking_g01_c01.avi\nYoYo/v_YoYo_g01_c01.avi");
-  CHECK(ucf.read().test[2] == glia::clip_file{in("v_YoYo_g01_c01.avi"), 2});
+  CHECK(ucf.read().test[2] == glia::clip_file{path_of("v_YoYo_g01_c01.avi"), 2});
 }
 
 TEST_CASE("a clip of UCF101 that is not there is named, or left out") {
@@ -143,15 +143,15 @@ TEST_CASE("the official splits of UCF101 are read whole") {
     GLIA_SKIP("no UCF101 in " + folder.string());
   }
   for (int number = 1; number <= 3; ++number) {
-    const auto some =
+    const auto split =
         ucf101_split(folder / "clips", folder / "splits", {.split = number, .allow_missing = true});
-    CHECK(some.class_names.size() == 101);
-    CHECK(some.class_names[100] == "YoYo");
-    CHECK(some.train.size() + some.test.size() + some.missing == 13320);
-    REQUIRE(some.train.size() + some.test.size() >= 2);
-    for (const auto& list : {some.train, some.test}) {
+    CHECK(split.class_names.size() == 101);
+    CHECK(split.class_names[100] == "YoYo");
+    CHECK(split.train.size() + split.test.size() + split.missing == 13320);
+    REQUIRE(split.train.size() + split.test.size() >= 2);
+    for (const auto& list : {split.train, split.test}) {
       for (const glia::clip_file& clip : list) {
-        const std::string name = some.class_names[static_cast<std::size_t>(clip.label)];
+        const std::string name = split.class_names[static_cast<std::size_t>(clip.label)];
         CHECK(test::contains(clip.path.string(), "v_" + name + "_g"));
       }
     }
@@ -159,17 +159,17 @@ TEST_CASE("the official splits of UCF101 are read whole") {
   // All of the first one, as empty files.
   const test::temporary_folder clips;
   for (const std::string list : {"trainlist01.txt", "testlist01.txt"}) {
-    std::ifstream in(folder / "splits" / list);
-    for (std::string line; std::getline(in, line);) {
+    std::ifstream file(folder / "splits" / list);
+    for (std::string line; std::getline(file, line);) {
       const std::size_t slash = line.find('/') + 1;
       clips.write(line.substr(slash, line.find(".avi") + 4 - slash), {});
     }
   }
-  const auto all = ucf101_split(clips.path(), folder / "splits");
-  CHECK(all.train.size() == 9537);
-  CHECK(all.test.size() == 3783);
-  CHECK(all.train.front().path.filename() == "v_ApplyEyeMakeup_g08_c01.avi");
-  CHECK(all.train.front().label == 0);
-  CHECK(all.test.back().path.filename() == "v_YoYo_g07_c04.avi");
-  CHECK(all.test.back().label == 100);
+  const auto first_split = ucf101_split(clips.path(), folder / "splits");
+  CHECK(first_split.train.size() == 9537);
+  CHECK(first_split.test.size() == 3783);
+  CHECK(first_split.train.front().path.filename() == "v_ApplyEyeMakeup_g08_c01.avi");
+  CHECK(first_split.train.front().label == 0);
+  CHECK(first_split.test.back().path.filename() == "v_YoYo_g07_c04.avi");
+  CHECK(first_split.test.back().label == 100);
 }

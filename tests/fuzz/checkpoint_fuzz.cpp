@@ -13,7 +13,7 @@ void fuzz::check(byte_view input) {
   }
   const auto identity = test::samples::identity();
   glia::training_state state =
-      read_within({.for_each_byte = 96, .beside = 64 << 10}, file,
+      read_within({.for_each_byte = 96, .fixed = 64 << 10}, file,
                   [&](const auto& path) { return glia::read_checkpoint(path, identity); });
   for (const glia::named_tensor& t : state.tensors) {
     require(t.shape.size() == std::visit([](const auto& v) { return v.size(); }, t.values),

@@ -26,12 +26,12 @@ glia::csv_options options_of(std::uint8_t byte) {
   return options;
 }
 
-void write_cell(std::string& to, std::string_view text) {
-  to += '"';
+void write_cell(std::string& output, std::string_view text) {
+  output += '"';
   for (const char c : text) {
-    to.append(c == '"' ? 2 : 1, c);
+    output.append(c == '"' ? 2 : 1, c);
   }
-  to += '"';
+  output += '"';
 }
 
 /// The table as a file, every text in quotes and every number exact.
@@ -95,7 +95,7 @@ void fuzz::check(byte_view input) {
   }
   glia::csv_options options = options_of(input[0]);
   const auto read = [&](byte_view file) {
-    return read_within({.for_each_byte = 100, .beside = 64 << 10}, file,
+    return read_within({.for_each_byte = 100, .fixed = 64 << 10}, file,
                        [&](const auto& path) { return glia::read_csv(path, options); });
   };
   const glia::csv_table table = read(input.subspan(1));

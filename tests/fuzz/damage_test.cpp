@@ -55,8 +55,8 @@ template <class Reader>
 std::string record_error(const std::filesystem::path& path, const std::vector<std::string>& records,
                          const Reader& reader) {
   return test::message_of<glia::data_error>([&] {
-    glia::tfrecord_reader in(path, reader);
-    for (std::size_t i = 0; const auto record = in.next(); ++i) {
+    glia::tfrecord_reader stream(path, reader);
+    for (std::size_t i = 0; const auto record = stream.next(); ++i) {
       REQUIRE((i < records.size() && *record == records[i]));
     }
   });
@@ -64,10 +64,10 @@ std::string record_error(const std::filesystem::path& path, const std::vector<st
 std::string index_error(const std::filesystem::path& path,
                         const std::vector<std::string>& records) {
   return test::message_of<glia::data_error>([&] {
-    const glia::tfrecord_index in({path});
-    REQUIRE(in.size() <= records.size());
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      const std::string record = in.read(i);  // what it throws must get out
+    const glia::tfrecord_index index({path});
+    REQUIRE(index.size() <= records.size());
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      const std::string record = index.read(i);  // what it throws must get out
       REQUIRE(record == records[i]);
     }
   });
@@ -144,11 +144,11 @@ TEST_CASE("damaged ONNX files give an error or a network") {
   const auto read = [](const auto& path) {
     const glia::onnx_model network(path);
     const auto& content = network.content();
-    const auto what = glia::onnx::interface_of(content, false, {});
+    const auto signature = glia::onnx::interface_of(content, false, {});
     const std::vector<glia::shape> shapes{glia::batch_of(2, network.sample_shape())};
-    const auto all = glia::onnx::detail::naming_file(
-        content, [&] { return glia::onnx::read_graph(content, what, shapes, false, true); });
-    REQUIRE(all.calls.outputs().size() == what.outputs.size());
+    const auto graph = glia::onnx::detail::naming_file(
+        content, [&] { return glia::onnx::read_graph(content, signature, shapes, false, true); });
+    REQUIRE(graph.calls.outputs().size() == signature.outputs.size());
   };
   // The format has no sums: most bytes are those of weights, names and words to readers, and of
   // these any are as good.

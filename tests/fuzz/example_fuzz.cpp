@@ -9,7 +9,7 @@ void fuzz::check(byte_view file) {
   const std::string_view message(reinterpret_cast<const char*>(file.data()), file.size());
   glia::tf_example read;
   try {
-    const memory_watch watch({.for_each_byte = 64, .beside = 8 << 10}, file.size());
+    const memory_watch watch({.for_each_byte = 64, .fixed = 8 << 10}, file.size());
     read = glia::decode_example(message);
   } catch (const glia::error& e) {
     require(std::string_view(e.what()).starts_with("expected a tf.train.Example"),
@@ -19,8 +19,8 @@ void fuzz::check(byte_view file) {
   without_error([&] {
     // Compared as bytes: there are numbers that are not the same as themselves.
     const std::string written = encode_example(read);
-    const glia::tf_example again = glia::decode_example(written);
-    require(again.features.size() == read.features.size() && encode_example(again) == written,
+    const glia::tf_example decoded = glia::decode_example(written);
+    require(decoded.features.size() == read.features.size() && encode_example(decoded) == written,
             "what was read is not what was written of it");
   });
 }

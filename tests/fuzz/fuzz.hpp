@@ -28,18 +28,18 @@ std::vector<bytes> seeds();
 void check(byte_view file);
 
 /// Ends the program, and says why; the file that did it is kept.
-[[noreturn]] void fail(std::string_view what);
+[[noreturn]] void fail(std::string_view message);
 
-inline void require(bool holds, std::string_view what) {
+inline void require(bool holds, std::string_view message) {
   if (!holds) {
-    fail(what);
+    fail(message);
   }
 }
 
 /// What reading may take in memory, in bytes.
 struct memory_limit {
   std::size_t for_each_byte = 0;  ///< of the file
-  std::size_t beside = 0;
+  std::size_t fixed = 0;
 };
 
 /// Counts the memory that is taken while it lives. More than the limit at a time ends the program.

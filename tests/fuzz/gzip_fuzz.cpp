@@ -11,17 +11,17 @@ namespace {
 
 constexpr std::size_t max_bytes = 1 << 20;
 
-/// What a file of gzip holds, up to where it is damaged, but not more than `most` bytes.
-fuzz::bytes unpacked(fuzz::byte_view file, std::size_t most) {
+/// What a file of gzip holds, up to where it is damaged, but not more than `max_size` bytes.
+fuzz::bytes unpacked(fuzz::byte_view file, std::size_t max_size) {
   z_stream z{};
-  fuzz::bytes content(most);
+  fuzz::bytes content(max_size);
   if (inflateInit2(&z, 31) != Z_OK) {
     return {};
   }
   z.next_in = const_cast<Bytef*>(file.data());
   z.avail_in = static_cast<uInt>(file.size());
   z.next_out = content.data();
-  z.avail_out = static_cast<uInt>(most);
+  z.avail_out = static_cast<uInt>(max_size);
   inflate(&z, Z_FINISH);
   content.resize(z.total_out);
   inflateEnd(&z);
@@ -50,7 +50,7 @@ std::vector<fuzz::bytes> fuzz::seeds() { return test::samples::gzip(); }
 
 void fuzz::check(byte_view file) {
   const glia::idx_bytes read = read_within(
-      {.for_each_byte = 8, .beside = 5 * max_bytes + (1 << 20)}, file, [](const auto& path) {
+      {.for_each_byte = 8, .fixed = 5 * max_bytes + (1 << 20)}, file, [](const auto& path) {
         return glia::read_idx(path, glia::gzip_files{}, {.max_bytes = max_bytes});
       });
   require(read.values.size() == read.extents.size(), "the extents are of another size");
@@ -67,9 +67,9 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   if (content.empty()) {
     return LLVMFuzzerMutate(data, size, max_size);
   }
-  const std::size_t before = content.size();
+  const std::size_t content_size = content.size();
   content.resize(std::min<std::size_t>(max_size - around, 0xFFFF));
-  content.resize(LLVMFuzzerMutate(content.data(), before, content.size()));
+  content.resize(LLVMFuzzerMutate(content.data(), content_size, content.size()));
   const fuzz::bytes file = packed(content);
   std::copy(file.begin(), file.end(), data);
   return file.size();

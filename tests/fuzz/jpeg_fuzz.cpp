@@ -10,7 +10,7 @@ void fuzz::check(byte_view file) {
   constexpr std::size_t max_pixels = 1 << 16;
   const auto read = [&](const glia::decode_options& options) {
     const glia::image picture =
-        read_within({.for_each_byte = 8, .beside = 16 << 20}, file,
+        read_within({.for_each_byte = 8, .fixed = 16 << 20}, file,
                     [&](const auto& path) { return glia::read_image(path, options); });
     require(picture.height * picture.width <= max_pixels &&
                 picture.pixels.size() == picture.height * picture.width * 3,

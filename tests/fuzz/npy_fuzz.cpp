@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr fuzz::memory_limit limit{.for_each_byte = 20, .beside = 64 << 10};
+constexpr fuzz::memory_limit limit{.for_each_byte = 20, .fixed = 64 << 10};
 
 /// Written again in either order and read again, it is the same.
 template <class T>
@@ -30,14 +30,14 @@ void check_as(fuzz::byte_view file, const char* elements) {
     if (first_axis_fastest) {
       header.replace(header.find("False"), 5, "True");
     }
-    fuzz::bytes again = test::npy_file(header, bytes, 1000);
+    fuzz::bytes rewritten = test::npy_file(header, bytes, 1000);
     if (bytes > 0) {
-      std::memcpy(again.data() + again.size() - bytes,
+      std::memcpy(rewritten.data() + rewritten.size() - bytes,
                   first_axis_fastest ? columns.data() : values.data(), bytes);
     }
-    const xt::xarray<T> back = fuzz::without_error([&] { return read(again); });
-    fuzz::require(back.shape() == values.shape() &&
-                      (bytes == 0 || std::memcmp(back.data(), values.data(), bytes) == 0),
+    const xt::xarray<T> reread = fuzz::without_error([&] { return read(rewritten); });
+    fuzz::require(reread.shape() == values.shape() &&
+                      (bytes == 0 || std::memcmp(reread.data(), values.data(), bytes) == 0),
                   "what was read is not what was written of it");
   }
 }

@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::size_t max_bytes = 1 << 20;
 
-std::uint32_t number_at(fuzz::byte_view file, std::size_t at, std::size_t bytes) {
+std::uint32_t number_at(fuzz::byte_view file, std::size_t offset, std::size_t bytes) {
   std::uint32_t value = 0;
   for (std::size_t i = 0; i < bytes; ++i) {
-    value |= static_cast<std::uint32_t>(file[at + i]) << (8 * i);
+    value |= static_cast<std::uint32_t>(file[offset + i]) << (8 * i);
   }
   return value;
 }
@@ -22,13 +22,13 @@ std::uint32_t number_at(fuzz::byte_view file, std::size_t at, std::size_t bytes)
 void seal(std::span<std::uint8_t> file) {
   constexpr std::size_t central = 46;
   constexpr std::size_t local = 30;
-  for (std::size_t at = 0; at + central <= file.size(); ++at) {
-    if (std::memcmp(file.data() + at, "PK\x01\x02", 4) != 0) {
+  for (std::size_t offset = 0; offset + central <= file.size(); ++offset) {
+    if (std::memcmp(file.data() + offset, "PK\x01\x02", 4) != 0) {
       continue;
     }
-    const std::size_t size = number_at(file, at + 20, 4);
-    const std::size_t head = number_at(file, at + 42, 4);
-    if (number_at(file, at + 10, 2) != 0 || head + local > file.size()) {
+    const std::size_t size = number_at(file, offset + 20, 4);
+    const std::size_t head = number_at(file, offset + 42, 4);
+    if (number_at(file, offset + 10, 2) != 0 || head + local > file.size()) {
       continue;
     }
     const std::size_t first =
@@ -36,7 +36,7 @@ void seal(std::span<std::uint8_t> file) {
     if (first + size <= file.size()) {
       const auto sum =
           static_cast<std::uint32_t>(crc32(0, file.data() + first, static_cast<uInt>(size)));
-      std::memcpy(file.data() + at + 16, &sum, 4);
+      std::memcpy(file.data() + offset + 16, &sum, 4);
       std::memcpy(file.data() + head + 14, &sum, 4);
     }
   }
@@ -44,7 +44,7 @@ void seal(std::span<std::uint8_t> file) {
 
 glia::tensor_map read(fuzz::byte_view file) {
   return fuzz::read_within(
-      {.for_each_byte = 64, .beside = 12 * max_bytes}, file,
+      {.for_each_byte = 64, .fixed = 12 * max_bytes}, file,
       [](const auto& path) { return glia::read_npz(path, {.max_bytes = max_bytes}); });
 }
 
@@ -66,13 +66,13 @@ void fuzz::check(byte_view file) {
         {name + ".npy",
          std::string(head.begin(), head.end()).append(elements, values.size() * sizeof(float))});
   }
-  const glia::tensor_map back = without_error([&] { return read(test::zipped(entries)); });
-  require(back.size() == arrays.size(), "there are not as many arrays in what was written of it");
+  const glia::tensor_map reread = without_error([&] { return read(test::zipped(entries)); });
+  require(reread.size() == arrays.size(), "there are not as many arrays in what was written of it");
   for (const auto& [name, values] : arrays) {
-    const auto& again = back.at(name);
-    require(again.shape() == values.shape() &&
+    const auto& actual = reread.at(name);
+    require(actual.shape() == values.shape() &&
                 (values.size() == 0 ||
-                 std::memcmp(again.data(), values.data(), values.size() * sizeof(float)) == 0),
+                 std::memcmp(actual.data(), values.data(), values.size() * sizeof(float)) == 0),
             "what was read is not what was written of it");
   }
 }

@@ -10,23 +10,24 @@
 namespace {
 
 /// Of a file's bytes, what messages take; beside them, numbers that the reader computes.
-constexpr fuzz::memory_limit limit{.for_each_byte = 1000, .beside = 512 << 20};
+constexpr fuzz::memory_limit limit{.for_each_byte = 1000, .fixed = 512 << 20};
 
-void add_file(const std::filesystem::path& path, std::size_t most, std::vector<fuzz::bytes>& to) {
-  std::ifstream in(path, std::ios::binary);
-  fuzz::bytes file{std::istreambuf_iterator<char>(in), {}};
-  if (!file.empty() && file.size() <= most) {
-    to.push_back(std::move(file));
+void add_file(const std::filesystem::path& path, std::size_t max_size,
+              std::vector<fuzz::bytes>& files) {
+  std::ifstream stream(path, std::ios::binary);
+  fuzz::bytes file{std::istreambuf_iterator<char>(stream), {}};
+  if (!file.empty() && file.size() <= max_size) {
+    files.push_back(std::move(file));
   }
 }
 
 /// What a file's network takes: its own samples, or small ones where it leaves that open.
-std::vector<glia::shape> shapes_of(const glia::onnx::graph_interface& what, std::size_t rows) {
+std::vector<glia::shape> shapes_of(const glia::onnx::graph_interface& signature, std::size_t rows) {
   std::vector<glia::shape> shapes;
-  for (const auto& one : what.inputs) {
+  for (const auto& input : signature.inputs) {
     glia::shape sample;
-    for (const std::size_t axis : one.order) {
-      sample.push_back(one.extents[axis].value_or(3));
+    for (const std::size_t axis : input.order) {
+      sample.push_back(input.extents[axis].value_or(3));
     }
     shapes.push_back(glia::batch_of(rows, sample));
   }
@@ -36,30 +37,30 @@ std::vector<glia::shape> shapes_of(const glia::onnx::graph_interface& what, std:
 }  // namespace
 
 std::vector<fuzz::bytes> fuzz::seeds() {
-  constexpr std::size_t most = 4096;
-  std::vector<bytes> all;
-  for (const auto& one : std::filesystem::directory_iterator(GLIA_ONNX_MODELS)) {
-    if (one.path().extension() == ".onnx") {
-      add_file(one.path(), most, all);
+  constexpr std::size_t max_size = 4096;
+  std::vector<bytes> result;
+  for (const auto& entry : std::filesystem::directory_iterator(GLIA_ONNX_MODELS)) {
+    if (entry.path().extension() == ".onnx") {
+      add_file(entry.path(), max_size, result);
     }
   }
   // Graphs that readers have got wrong, and graphs for batches of one size.
-  const auto kept = std::filesystem::path(GLIA_ONNX_MODELS) / "../../fuzz/onnx";
-  for (const auto& one : std::filesystem::directory_iterator(kept)) {
-    add_file(one.path(), most, all);
+  const auto graphs = std::filesystem::path(GLIA_ONNX_MODELS) / "../../fuzz/onnx";
+  for (const auto& entry : std::filesystem::directory_iterator(graphs)) {
+    add_file(entry.path(), max_size, result);
   }
   // A node of each operator, where they are.
   const std::filesystem::path nodes = "/usr/share/libonnx-testdata/data/node";
   if (std::filesystem::exists(nodes)) {
-    for (const auto& one : std::filesystem::directory_iterator(nodes)) {
-      add_file(one.path() / "model.onnx", most, all);
+    for (const auto& entry : std::filesystem::directory_iterator(nodes)) {
+      add_file(entry.path() / "model.onnx", max_size, result);
     }
   }
-  return all;
+  return result;
 }
 
 void fuzz::check(byte_view file) {
-  const glia::onnx::graph_interface what = read_within(limit, file, [](const auto& path) {
+  const glia::onnx::graph_interface signature = read_within(limit, file, [](const auto& path) {
     const glia::onnx::model_content content(path);
     return glia::onnx::detail::naming_file(content, [&] {
       const auto found = glia::onnx::interface_of(content, false, {});
@@ -75,9 +76,9 @@ void fuzz::check(byte_view file) {
     });
   });
   // As a model, small enough to be recorded with its derivatives.
-  const glia::shape sample = glia::sample_of(shapes_of(what, 1).front());
+  const glia::shape sample = glia::sample_of(shapes_of(signature, 1).front());
   constexpr std::size_t small = 1 << 12;
-  if (what.inputs.size() == 1 && sample.size() > 0 && sample.size() < small &&
+  if (signature.inputs.size() == 1 && sample.size() > 0 && sample.size() < small &&
       file.back() % 4 == 0) {
     const glia::onnx_model network(file_of(file));
     const auto plan = glia::plan_model(network, sample);

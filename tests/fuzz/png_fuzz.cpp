@@ -10,19 +10,19 @@ namespace {
 
 /// Puts the sums of chunks where they belong.
 void seal(std::span<std::uint8_t> file) {
-  for (std::size_t at = 8; at + 12 <= file.size();) {
+  for (std::size_t offset = 8; offset + 12 <= file.size();) {
     std::size_t size = 0;
     for (std::size_t i = 0; i < 4; ++i) {
-      size = size << 8 | file[at + i];
+      size = size << 8 | file[offset + i];
     }
-    if (size > file.size() - at - 12) {
+    if (size > file.size() - offset - 12) {
       return;
     }
-    const uLong sum = crc32(0, file.data() + at + 4, static_cast<uInt>(size) + 4);
+    const uLong sum = crc32(0, file.data() + offset + 4, static_cast<uInt>(size) + 4);
     for (std::size_t i = 0; i < 4; ++i) {
-      file[at + 8 + size + i] = static_cast<std::uint8_t>(sum >> (24 - 8 * i));
+      file[offset + 8 + size + i] = static_cast<std::uint8_t>(sum >> (24 - 8 * i));
     }
-    at += size + 12;
+    offset += size + 12;
   }
 }
 
@@ -33,7 +33,7 @@ std::vector<fuzz::bytes> fuzz::seeds() { return test::samples::png(); }
 void fuzz::check(byte_view file) {
   constexpr std::size_t max_pixels = 1 << 16;
   const glia::image picture = read_within(
-      {.for_each_byte = 8, .beside = 10 << 20}, file,
+      {.for_each_byte = 8, .fixed = 10 << 20}, file,
       [](const auto& path) { return glia::read_image(path, {.max_pixels = max_pixels}); });
   require(picture.height * picture.width <= max_pixels &&
               picture.pixels.size() == picture.height * picture.width * 3,

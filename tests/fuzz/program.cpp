@@ -16,29 +16,29 @@ namespace fuzz {
 namespace {
 
 struct {
-  bool on = false;
-  std::int64_t taken = 0;
+  bool active = false;
+  std::int64_t used = 0;
   std::int64_t allowed = 0;
   std::size_t file = 0;
 } memory;
 
 void note_taken(const volatile void* /*block*/, std::size_t size) {
-  if (!memory.on) {
+  if (!memory.active) {
     return;
   }
-  memory.taken += static_cast<std::int64_t>(size);
-  if (memory.taken > memory.allowed) {
-    memory.on = false;
+  memory.used += static_cast<std::int64_t>(size);
+  if (memory.used > memory.allowed) {
+    memory.active = false;
     std::fprintf(stderr, "%lld bytes for a file of %zu, where %lld are allowed\n",
-                 static_cast<long long>(memory.taken), memory.file,
+                 static_cast<long long>(memory.used), memory.file,
                  static_cast<long long>(memory.allowed));
     fail("reading takes more memory than its limit");
   }
 }
 
 void note_given_back(const volatile void* block) {
-  if (memory.on) {
-    memory.taken -=
+  if (memory.active) {
+    memory.used -=
         static_cast<std::int64_t>(__sanitizer_get_allocated_size(const_cast<const void*>(block)));
   }
 }
@@ -50,18 +50,18 @@ std::filesystem::path path_of(const char* name) {
 
 }  // namespace
 
-void fail(std::string_view what) {
-  std::fprintf(stderr, "==%d== %.*s\n", getpid(), static_cast<int>(what.size()), what.data());
+void fail(std::string_view message) {
+  std::fprintf(stderr, "==%d== %.*s\n", getpid(), static_cast<int>(message.size()), message.data());
   std::abort();
 }
 
 memory_watch::memory_watch(const memory_limit& limit, std::size_t file) {
-  memory.taken = 0;
+  memory.used = 0;
   memory.file = file;
-  memory.allowed = static_cast<std::int64_t>(limit.for_each_byte * file + limit.beside);
-  memory.on = true;
+  memory.allowed = static_cast<std::int64_t>(limit.for_each_byte * file + limit.fixed);
+  memory.active = true;
 }
-memory_watch::~memory_watch() { memory.on = false; }
+memory_watch::~memory_watch() { memory.active = false; }
 
 const std::filesystem::path& file_of(byte_view content) {
   static const std::filesystem::path path = path_of("");
@@ -78,8 +78,8 @@ const std::filesystem::path& other_path() {
 }
 
 bytes written() {
-  std::ifstream in(other_path(), std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ifstream stream(other_path(), std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 }  // namespace fuzz

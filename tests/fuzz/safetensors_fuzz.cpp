@@ -14,7 +14,7 @@ std::size_t size_of(const glia::named_tensor& t) {
 std::vector<fuzz::bytes> fuzz::seeds() { return test::samples::safetensors(); }
 
 void fuzz::check(byte_view file) {
-  constexpr memory_limit limit{.for_each_byte = 64, .beside = 64 << 10};
+  constexpr memory_limit limit{.for_each_byte = 64, .fixed = 64 << 10};
   const glia::tensor_map tensors =
       read_within(limit, file, [](const auto& path) { return glia::read_safetensors(path); });
   const glia::safetensors_content content = read_within(

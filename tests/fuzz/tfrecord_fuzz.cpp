@@ -9,12 +9,12 @@
 
 namespace {
 
-constexpr fuzz::memory_limit limit{.for_each_byte = 8, .beside = 64 << 10};
+constexpr fuzz::memory_limit limit{.for_each_byte = 8, .fixed = 64 << 10};
 
 std::vector<std::string> records_of(const std::filesystem::path& path) {
   std::vector<std::string> records;
-  glia::tfrecord_reader in(path);
-  while (const auto record = in.next()) {
+  glia::tfrecord_reader reader(path);
+  while (const auto record = reader.next()) {
     records.emplace_back(*record);
   }
   return records;
@@ -32,17 +32,18 @@ std::vector<std::string> records_by_index(const std::filesystem::path& path) {
 /// Puts the sums of lengths and records where they belong.
 void seal(std::span<std::uint8_t> file) {
   constexpr std::size_t head = glia::detail::record_head_bytes;
-  for (std::size_t at = 0; at + head <= file.size();) {
-    const std::string_view rest(reinterpret_cast<const char*>(file.data()) + at, file.size() - at);
+  for (std::size_t offset = 0; offset + head <= file.size();) {
+    const std::string_view rest(reinterpret_cast<const char*>(file.data()) + offset,
+                                file.size() - offset);
     const std::uint64_t length = glia::detail::little_endian(rest.substr(0, 8));
     const std::string sealed = glia::detail::record_head(length);
-    std::memcpy(file.data() + at, sealed.data(), sealed.size());
-    if (length + 4 < length || length + 4 > file.size() - at - head) {
+    std::memcpy(file.data() + offset, sealed.data(), sealed.size());
+    if (length + 4 < length || length + 4 > file.size() - offset - head) {
       return;
     }
     const std::string sum = glia::detail::record_tail(rest.substr(head, length));
-    std::memcpy(file.data() + at + head + length, sum.data(), sum.size());
-    at += head + length + sum.size();
+    std::memcpy(file.data() + offset + head + length, sum.data(), sum.size());
+    offset += head + length + sum.size();
   }
 }
 
@@ -73,8 +74,8 @@ void fuzz::check(byte_view file) {
       out.write(record);
     }
     out.close();
-    const bytes again = written();
-    require(std::equal(again.begin(), again.end(), file.begin(), file.end()),
+    const bytes rewritten = written();
+    require(std::equal(rewritten.begin(), rewritten.end(), file.begin(), file.end()),
             "what was read is not what was written of it");
   });
 }

@@ -25,8 +25,8 @@ model = keras.Sequential(
     ]
 )
 for weight in model.weights:
-    least = 0.5 if "variance" in weight.path else -1.0
-    weight.assign(random.uniform(least, 1.5, weight.shape))
+    minimum = 0.5 if "variance" in weight.path else -1.0
+    weight.assign(random.uniform(minimum, 1.5, weight.shape))
 model.save_weights(FOLDER / "keras_golden.weights.h5")
 model.save(FOLDER / "keras_golden.h5")
 

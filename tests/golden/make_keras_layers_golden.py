@@ -50,13 +50,13 @@ def recurrent_cases():
     for backwards in (False, True):
         end = "_backwards" if backwards else ""
         for sequences in (True, False):
-            how = {"units": UNITS, "go_backwards": backwards, "return_sequences": sequences}
+            options = {"units": UNITS, "go_backwards": backwards, "return_sequences": sequences}
             part = "" if sequences else "_last"
             cases = {
-                "gru": layers.GRU(**how),
-                "gru_before": layers.GRU(reset_after=False, **how),
-                "lstm": layers.LSTM(**how),
-                "simple_rnn": layers.SimpleRNN(**how),
+                "gru": layers.GRU(**options),
+                "gru_before": layers.GRU(reset_after=False, **options),
+                "lstm": layers.LSTM(**options),
+                "simple_rnn": layers.SimpleRNN(**options),
             }
             for name, layer in cases.items():
                 y = numpy.array(masked(layer, x))

@@ -28,14 +28,14 @@ def formula(offset, *shape):
     return torch.tensor(values, dtype=torch.float64).float().double().reshape(shape)
 
 
-def sequence_convolution(x, kernel, bias, before, after, **how):
-    x = functional.pad(x.permute(0, 2, 1), (before, after))
-    return functional.conv1d(x, kernel.permute(2, 1, 0), bias, **how).permute(0, 2, 1)
+def sequence_convolution(x, kernel, bias, begin, end, **options):
+    x = functional.pad(x.permute(0, 2, 1), (begin, end))
+    return functional.conv1d(x, kernel.permute(2, 1, 0), bias, **options).permute(0, 2, 1)
 
 
-def transposed(x, kernel, bias, **how):
+def transposed(x, kernel, bias, **options):
     """x (N, H, W, C), kernel (height, width, O, C)."""
-    y = functional.conv_transpose2d(x.permute(0, 3, 1, 2), kernel.permute(3, 2, 0, 1), bias, **how)
+    y = functional.conv_transpose2d(x.permute(0, 3, 1, 2), kernel.permute(3, 2, 0, 1), bias, **options)
     return y.permute(0, 2, 3, 1)
 
 
@@ -48,15 +48,15 @@ def transposed_same(x, kernel, bias, stride):
     return y[:, top: top + rows, left: left + columns]
 
 
-def depthwise(x, kernel, bias, **how):
+def depthwise(x, kernel, bias, **options):
     """x (N, H, W, C), kernel (height, width, C, M)."""
     height, width, channels, multiplier = kernel.shape
     weights = kernel.reshape(height, width, 1, channels * multiplier).permute(3, 2, 0, 1)
-    return functional.conv2d(x.permute(0, 3, 1, 2), weights, bias, groups=channels, **how).permute(0, 2, 3, 1)
+    return functional.conv2d(x.permute(0, 3, 1, 2), weights, bias, groups=channels, **options).permute(0, 2, 3, 1)
 
 
-def separable(x, each, mixing, bias):
-    y = depthwise(x, each, None, padding=1)
+def separable(x, kernel, mixing, bias):
+    y = depthwise(x, kernel, None, padding=1)
     return y @ mixing.reshape(mixing.shape[2:]) + bias
 
 
@@ -75,15 +75,15 @@ def gru(x, kernel, recurrent, bias, backwards=False, reset_after=True):
     h = x.new_zeros(len(x), units)
     of_inputs, of_states = (bias[0], bias[1]) if reset_after else (bias, bias.new_zeros(3 * units))
     steps = range(x.shape[1])
-    given = [None] * len(steps)
+    outputs = [None] * len(steps)
     for t in reversed(steps) if backwards else steps:
         xz, xr, xh = (x[:, t] @ kernel + of_inputs).chunk(3, 1)
         hz, hr, hh = (h @ recurrent + of_states).chunk(3, 1)
         z, r = torch.sigmoid(xz + hz), torch.sigmoid(xr + hr)
         candidate = torch.tanh(xh + (r * hh if reset_after else (r * h) @ recurrent[:, 2 * units:]))
         h = z * h + (1 - z) * candidate
-        given[t] = h
-    return torch.stack(given, 1)
+        outputs[t] = h
+    return torch.stack(outputs, 1)
 
 
 def torch_gru(x, kernel, recurrent, bias):
@@ -113,9 +113,9 @@ def torch_recurrent(kind, x, kernel, recurrent, bias):
 def recurrent_cases():
     x = formula(13, 3, 5, 4)
     kernel, recurrent, bias = formula(17, 4, 9), formula(19, 3, 9), formula(29, 2, 9)
-    own, theirs = gru(x, kernel, recurrent, bias), torch_gru(x, kernel, recurrent, bias)
-    assert (own - theirs).abs().max() < 1e-12
-    yield "gru", own
+    expected, actual = gru(x, kernel, recurrent, bias), torch_gru(x, kernel, recurrent, bias)
+    assert (expected - actual).abs().max() < 1e-12
+    yield "gru", expected
     yield "gru_backwards", gru(x, kernel, recurrent, bias, backwards=True)
     yield "gru_reset_before", gru(x, kernel, recurrent, formula(29, 9), reset_after=False)
     yield "lstm", torch_recurrent(torch.nn.LSTM, x, formula(17, 4, 12), formula(19, 3, 12), formula(29, 12))

@@ -87,9 +87,9 @@ class Network:
 
     def separable(self, x, name, filters):
         count = x.shape[1]
-        each = weights(name + ".depthwise_kernel", 3, 3, count, 1).permute(2, 3, 0, 1)
-        mixing = weights(name + ".pointwise_kernel", 1, 1, count, self.channels(filters)).permute(3, 2, 0, 1)
-        return functional.conv2d(functional.conv2d(x, each, padding=1, groups=count), mixing)
+        depthwise = weights(name + ".depthwise_kernel", 3, 3, count, 1).permute(2, 3, 0, 1)
+        pointwise = weights(name + ".pointwise_kernel", 1, 1, count, self.channels(filters)).permute(3, 2, 0, 1)
+        return functional.conv2d(functional.conv2d(x, depthwise, padding=1, groups=count), pointwise)
 
     def norm(self, x, name):
         count = x.shape[1]
@@ -105,8 +105,8 @@ class Network:
 def resnet(x, blocks, width, of_keras):
     net = Network(width, 1.001e-5 if of_keras else 1e-5)
 
-    def unit(x, name, *how, **more):
-        return net.norm(net.conv(x, name + "_conv", *how, bias=of_keras, **more), name + "_bn")
+    def unit(x, name, *arguments, **options):
+        return net.norm(net.conv(x, name + "_conv", *arguments, bias=of_keras, **options), name + "_bn")
 
     x = functional.relu(unit(x, "conv1", 64, 7, 2, 3))
     x = functional.max_pool2d(functional.pad(x, (1, 1, 1, 1)), 3, 2)
@@ -135,12 +135,12 @@ def resnet_v2(x, blocks, width):
         for block in range(1, count + 1):
             name = f"conv{group + 2}_block{block}"
             stride = 2 if block == count and group < 3 else 1
-            before = activated(x, name + "_preact_bn")
+            activation = activated(x, name + "_preact_bn")
             if block == 1:
-                shortcut = net.conv(before, name + "_0_conv", 4 * filters, 1, stride, bias=True)
+                shortcut = net.conv(activation, name + "_0_conv", 4 * filters, 1, stride, bias=True)
             else:
                 shortcut = x[:, :, ::stride, ::stride]
-            y = activated(net.conv(before, name + "_1_conv", filters, 1), name + "_1_bn")
+            y = activated(net.conv(activation, name + "_1_conv", filters, 1), name + "_1_bn")
             y = activated(net.conv(y, name + "_2_conv", filters, 3, stride, 1), name + "_2_bn")
             x = shortcut + net.conv(y, name + "_3_conv", 4 * filters, 1, bias=True)
     x = activated(x, "post_bn")
@@ -178,9 +178,9 @@ def inception_v3(x, width, of_keras):
     net = Network(width, 1e-3, gamma=not of_keras)
 
     def row(x, *units):
-        for name, *how in units:
-            how = how + [1, "same"][len(how) - 2:]
-            x = functional.relu(net.norm(net.conv(x, name, *how), name + "_bn"))
+        for name, *arguments in units:
+            arguments = arguments + [1, "same"][len(arguments) - 2:]
+            x = functional.relu(net.norm(net.conv(x, name, *arguments), name + "_bn"))
         return x
 
     def mean(x):
@@ -218,11 +218,11 @@ def inception_v3(x, width, of_keras):
                          (b + "7x7x3_4", 192, 3, 2, 0)),
                      largest(x)]
         else:
-            one = row(x, (b + "3x3_1", 384, 1))
-            two = row(x, (b + "3x3dbl_1", 448, 1), (b + "3x3dbl_2", 384, 3))
+            single = row(x, (b + "3x3_1", 384, 1))
+            double = row(x, (b + "3x3dbl_1", 448, 1), (b + "3x3dbl_2", 384, 3))
             parts = [row(x, (b + "1x1", 320, 1)),
-                     row(one, (b + "3x3_2a", 384, (1, 3))), row(one, (b + "3x3_2b", 384, (3, 1))),
-                     row(two, (b + "3x3dbl_3a", 384, (1, 3))), row(two, (b + "3x3dbl_3b", 384, (3, 1))),
+                     row(single, (b + "3x3_2a", 384, (1, 3))), row(single, (b + "3x3_2b", 384, (3, 1))),
+                     row(double, (b + "3x3dbl_3a", 384, (1, 3))), row(double, (b + "3x3dbl_3b", 384, (3, 1))),
                      row(mean(x), (b + "_pool", 192, 1))]
         x = torch.cat(parts, 1)
     return x, net.logits(x)
@@ -231,8 +231,8 @@ def inception_v3(x, width, of_keras):
 def squeezenet(x, width, filters, kernel, pooled):
     net = Network(width, None)
 
-    def conv(x, name, *how, **more):
-        return functional.relu(net.conv(x, name, *how, bias=True, **more))
+    def conv(x, name, *arguments, **options):
+        return functional.relu(net.conv(x, name, *arguments, bias=True, **options))
 
     x = conv(x, "conv1", filters, kernel, 2)
     for module in range(1, 10):

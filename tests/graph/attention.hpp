@@ -25,15 +25,15 @@ struct attention {
         ops::gather(s.parameter("positions", {4, 3 * width}, glia::he_normal()),
                     device.from_host(std::span<const std::int32_t>(numbers), {4}));
     x = ops::reshape(std::move(x), {n, 4, 3 * width}) + positions;
-    const auto heads = [&](std::size_t which) {
-      const auto part = ops::slice(x, {.axis = 2, .begin = which * width, .extent = width});
+    const auto heads = [&](std::size_t index) {
+      const auto part = ops::slice(x, {.axis = 2, .begin = index * width, .extent = width});
       return ops::permute(ops::reshape(part, {n, 4, 2, width / 2}), {0, 2, 1, 3});
     };
-    constexpr float seen[] = {1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1};
-    const auto least = x.owner().constant(device.run(glia::kernels::full{{}, -1e9}));
+    constexpr float mask[] = {1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1};
+    const auto lowest_score = x.owner().constant(device.run(glia::kernels::full{{}, -1e9}));
     const auto scores =
-        ops::where(device.from_host(std::span<const float>(seen), {4, 4}),
-                   ops::batched_matmul(heads(0), heads(1), glia::transpose::second), least);
+        ops::where(device.from_host(std::span<const float>(mask), {4, 4}),
+                   ops::batched_matmul(heads(0), heads(1), glia::transpose::second), lowest_score);
     const auto y = ops::permute(ops::batched_matmul(ops::softmax(scores), heads(2)), {0, 2, 1, 3});
     const auto joined = ops::concat(
         {ops::reshape(y, {n, 4 * width}), largest, ops::reshape(x, {n, 12 * width})}, 1);

@@ -71,13 +71,13 @@ comparison compare(const Description& layers, const glia::shape& sample, std::si
   const auto expected = predictions(layers, sample, count, glia::reference<float>());
   const auto watched = std::make_shared<const spy>();
   const glia::device device(watched);
-  const auto got = predictions(layers, sample, count, device);
+  const auto actual = predictions(layers, sample, count, device);
   double largest = 0;
   for (const float value : expected) {
     largest = std::max(largest, std::abs(static_cast<double>(value)));
   }
   CHECK(largest > 0.01);
-  return {distance(got, expected) / largest, watched->chains()};
+  return {distance(actual, expected) / largest, watched->chains()};
 }
 
 inline glia::conv2d depthwise(std::size_t channels, std::size_t stride) {

@@ -60,14 +60,14 @@ TEST_CASE("fused and cut programs are what the unfused one is, up to rounding") 
   const std::size_t samples = 53;
   glia::model plain{plain_description(), {12}, B({.threads = 2}), {.seed = 3}};
   glia::model fused = plain;
-  const test::recorded_pass one(plain, samples, {.fuse = false, .cut = false});
-  const test::recorded_pass other(fused, samples, {.fuse = true, .cut = true});
-  CHECK(other.calls().nodes().size() < one.calls().nodes().size());
-  const auto expected = one(plain, samples_of(samples, 1), {.seed = 7});
-  const auto got = other(fused, samples_of(samples, 1), {.seed = 7});
-  REQUIRE(got.size() == expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    CHECK(test::distance(got[i], expected[i]) < 1e-4);
+  const test::recorded_pass plain_pass(plain, samples, {.fuse = false, .cut = false});
+  const test::recorded_pass fused_pass(fused, samples, {.fuse = true, .cut = true});
+  CHECK(fused_pass.calls().nodes().size() < plain_pass.calls().nodes().size());
+  const auto expected = plain_pass(plain, samples_of(samples, 1), {.seed = 7});
+  const auto actual = fused_pass(fused, samples_of(samples, 1), {.seed = 7});
+  REQUIRE(actual.size() == expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    CHECK(test::distance(actual[i], expected[i]) < 1e-4);
   }
 }
 
@@ -94,15 +94,17 @@ TEST_CASE("a training step replayed on other batches, rates and steps is the ste
                         .targets = {}};
     trainer.step(b);
 
-    tape on(device);
-    std::vector<gradient_slot> at;
-    const auto x = on.constant(device.from_host(std::span<const float>(b.inputs), {7, 12}));
-    const auto y = by_hand.forward(x, at, run_mode::training, {.seed = 9, .step = step});
-    on.backward(
+    tape tape(device);
+    std::vector<gradient_slot> gradient_slots;
+    const auto x = tape.constant(device.from_host(std::span<const float>(b.inputs), {7, 12}));
+    const auto y =
+        by_hand.forward(x, gradient_slots, run_mode::training, {.seed = 9, .step = step});
+    tape.backward(
         ops::mean(loss(y, {device.from_host(std::span<const std::int32_t>(b.labels), {7}), {}})));
     const auto numbers = numbers_of(rule, device, step);
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      rule.apply(device, by_hand.parameters()[i].value, on.take_gradient(at[i]), slots[i], numbers);
+      rule.apply(device, by_hand.parameters()[i].value, tape.take_gradient(gradient_slots[i]),
+                 slots[i], numbers);
     }
     for (std::size_t i = 0; i < slots.size(); ++i) {
       INFO("step " << step << ", " << by_hand.parameters()[i].spec.name);
@@ -126,12 +128,12 @@ TEST_CASE("an input that changes is written over where nobody else holds it, els
   glia::tensor gradient = test::tensor_of(device, {3}, {1, 1, 1});
   glia::tensor half = test::tensor_of(device, {1}, {0.5F});
   const std::vector<glia::tensor*> inputs{&p, &gradient, &half};
-  const float* before = test::data_of(p);
+  const float* data = test::data_of(p);
   step.run(inputs, {});
-  CHECK(test::data_of(p) == before);
+  CHECK(test::data_of(p) == data);
   const glia::tensor snapshot = p;
   step.run(inputs, {});
-  CHECK(test::data_of(p) != before);
+  CHECK(test::data_of(p) != data);
   CHECK(test::values_of(device, p) == std::vector<float>{0, 1, 2});
   CHECK(test::values_of(device, snapshot) == std::vector<float>{0.5F, 1.5F, 2.5F});
 }
@@ -150,11 +152,11 @@ TEST_CASE("outputs may be inputs, constants, the same tensor twice, and other sh
   rec.output("flat", rec.run(kernels::reshape{{6}}, y));
   rec.output("flat x", rec.run(kernels::reshape{{6}}, x));
   const glia::program run(rec.recorded(), device);
-  glia::tensor in = test::tensor_of(device, {2, 3}, {1, 2, 3, 4, 5, 6});
-  glia::tensor* const inputs[] = {&in};
+  glia::tensor input = test::tensor_of(device, {2, 3}, {1, 2, 3, 4, 5, 6});
+  glia::tensor* const inputs[] = {&input};
   std::vector<glia::tensor> out(6);
   run.run(inputs, out);
-  in = {};
+  input = {};
   const std::vector<float> once{1, 2, 3, 4, 5, 6};
   const std::vector<float> twice{2, 4, 6, 8, 10, 12};
   CHECK(test::values_of(device, out[0]) == once);
@@ -175,12 +177,12 @@ TEST_CASE("a tensor that leaves is written over by nobody, however often it is t
   for (int i = 0; i < 4; ++i) {
     rec.output("y", y);
   }
-  for (double more = 1; more < 7; ++more) {
-    rec.output("more", rec.run(kernels::unary{{glia::unary_function::affine, 1, more}}, y));
+  for (double addend = 1; addend < 7; ++addend) {
+    rec.output("more", rec.run(kernels::unary{{glia::unary_function::affine, 1, addend}}, y));
   }
   const glia::program run(rec.recorded(), device);
-  glia::tensor in = test::tensor_of(device, {2}, {1, 2});
-  glia::tensor* const inputs[] = {&in};
+  glia::tensor input = test::tensor_of(device, {2}, {1, 2});
+  glia::tensor* const inputs[] = {&input};
   std::vector<glia::tensor> out(10);
   run.run(inputs, out);
   CHECK(test::values_of(device, out[0]) == std::vector<float>{2, 4});
@@ -222,18 +224,18 @@ TEST_CASE("a probe sees what every kernel gives") {
   rec.set_place("second");
   rec.output("z", rec.run(kernels::unary{{glia::unary_function::affine, 1, 1}}, y));
   const glia::program run(rec.recorded(), device);
-  glia::tensor in = test::tensor_of(device, {2}, {1, 2});
-  glia::tensor* const inputs[] = {&in};
+  glia::tensor input = test::tensor_of(device, {2}, {1, 2});
+  glia::tensor* const inputs[] = {&input};
   std::vector<glia::tensor> out(1);
-  std::vector<std::string> seen;
+  std::vector<std::string> lines;
   const auto look = [&](const glia::graph_node& node, auto results) {
     const auto values = test::values_of(device, *results[0]);
-    seen.push_back(glia::text(run.calls().place_of(node).name, ' ', node.kernel.name(), ' ',
-                              values[0], ' ', values[1]));
+    lines.push_back(glia::text(run.calls().place_of(node).name, ' ', node.kernel.name(), ' ',
+                               values[0], ' ', values[1]));
   };
   const glia::probe_function probe(look);
   run.run(inputs, out, {}, &probe);
-  CHECK(seen == std::vector<std::string>{"first unary 2 4", "second unary 3 5"});
+  CHECK(lines == std::vector<std::string>{"first unary 2 4", "second unary 3 5"});
 }
 
 TEST_CASE("several threads run one program side by side") {
@@ -251,7 +253,7 @@ TEST_CASE("several threads run one program side by side") {
     threads.emplace_back([&, i] {
       const auto x = samples_of(3, i);
       std::vector<float> y(12);
-      for (int again = 0; again < 200; ++again) {
+      for (int repetition = 0; repetition < 200; ++repetition) {
         ready.run(std::span<const float>(x), std::span<float>(y));
         wrong += y == expected[i] ? 0U : 1U;
       }
@@ -269,12 +271,12 @@ TEST_CASE("a prepared model stays what it was, and takes batches of its size onl
                   {2, 2, 1}};
   const xt::xarray<float> x = xt::ones<float>({2, 2, 2, 1});
   const auto ready = net.prepare({.batch_size = 2});
-  const xt::xarray<float> before = net.predict(x);
-  CHECK((ready(x) == before));
+  const xt::xarray<float> original = net.predict(x);
+  CHECK((ready(x) == original));
   net.set("dense_0.bias", {5, 6});
   net.set("batch_norm_0.beta", {1, 2, 3});
-  CHECK((ready(x) == before));
-  CHECK((net.predict(x) != before));
+  CHECK((ready(x) == original));
+  CHECK((net.predict(x) != original));
   CHECK((net.prepare({.batch_size = 2})(x) == net.predict(x)));
   CHECK(ready.calls().nodes().size() <= 3);
   CHECK(test::message_of<glia::shape_error>([&] {
@@ -293,7 +295,7 @@ TEST_CASE("blocks that are needed at the same time do not overlap") {
                       first + glia::detail::random_bits({.seed = 1}, 3 * i + 2) % 9});
   }
   const glia::memory_layout layout = glia::lay_out(blocks);
-  std::size_t most = 0;
+  std::size_t peak = 0;
   for (std::size_t step = 0; step < 60; ++step) {
     std::size_t needed = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -309,9 +311,9 @@ TEST_CASE("blocks that are needed at the same time do not overlap") {
                layout.offsets[j] >= layout.offsets[i] + blocks[i].bytes));
       }
     }
-    most = std::max(most, needed);
+    peak = std::max(peak, needed);
   }
-  CHECK(static_cast<double>(layout.bytes) < 1.2 * static_cast<double>(most));
+  CHECK(static_cast<double>(layout.bytes) < 1.2 * static_cast<double>(peak));
 }
 
 namespace {
@@ -334,39 +336,39 @@ struct three_biases {
 /// as a sum over ranks does, and gives what they were then; and what the same run leaves alone.
 struct told_outputs {
   std::vector<std::vector<float>> told, undisturbed;
-  std::vector<std::size_t> after;  // how many kernels each was told of
-  std::size_t kernels = 0;         // of the run
+  std::vector<std::size_t> kernel_counts;  // the kernels that had run when each output was ready
+  std::size_t kernels = 0;                 // of the run
 };
 
 told_outputs run_and_destroy(const glia::graph& g, std::vector<glia::tensor> inputs) {
   const B device({.threads = 1});
   const glia::program program(g, device);
-  std::vector<glia::tensor*> given;
-  for (glia::tensor& one : inputs) {
-    given.push_back(&one);
+  std::vector<glia::tensor*> arguments;
+  for (glia::tensor& input : inputs) {
+    arguments.push_back(&input);
   }
   std::vector<glia::tensor> results(g.outputs().size());
-  program.run(given, results);
-  told_outputs all;
+  program.run(arguments, results);
+  told_outputs result;
   std::vector<glia::tensor> places;
-  for (const glia::tensor& one : results) {
-    all.undisturbed.push_back(test::values_of(device, one));
-    places.push_back(test::host_of(device).uninitialized(glia::real_of(one.shape())));
+  for (const glia::tensor& output : results) {
+    result.undisturbed.push_back(test::values_of(device, output));
+    places.push_back(test::host_of(device).uninitialized(glia::real_of(output.shape())));
   }
-  all.told.resize(results.size());
-  all.after.resize(results.size());
+  result.told.resize(results.size());
+  result.kernel_counts.resize(results.size());
   glia::timeline times;
   program.run_into(
-      given, places,
+      arguments, places,
       [&](std::size_t i) {
-        CHECK(all.told[i].empty());
-        all.told[i] = test::values_of(device, places[i]);
-        all.after[i] = times.kernels.size();
+        CHECK(result.told[i].empty());
+        result.told[i] = test::values_of(device, places[i]);
+        result.kernel_counts[i] = times.kernels.size();
         std::fill_n(test::data_of(places[i]), places[i].shape().size(), -1e6F);
       },
       &times);
-  all.kernels = times.kernels.size();
-  return all;
+  result.kernels = times.kernels.size();
+  return result;
 }
 
 }  // namespace
@@ -385,18 +387,18 @@ TEST_CASE("an output is told of once nothing of the run needs its memory") {
   for (const std::size_t samples : {1U, 2U, 40U}) {
     const glia::model net{description, {12}, B({.threads = 1}), {.seed = 3}};
     const R rec;
-    glia::tape at(rec);
-    const auto x = at.leaf(rec.input("x", glia::real_of({samples, 12})));
+    glia::tape tape(rec);
+    const auto x = tape.leaf(rec.input("x", glia::real_of({samples, 12})));
     const auto key = rec.input("key", {{glia::step_key::words}, glia::element::index});
     auto parameters = glia::detail::as_inputs(rec, net.parameters());
     std::vector<glia::gradient_slot> slots;
-    glia::scope s(at, parameters, slots, key);
+    glia::scope s(tape, parameters, slots, key);
     const auto y = net.describe(s, x);
-    at.backward(test::weighted_sum(y));
+    tape.backward(test::weighted_sum(y));
     for (std::size_t i = slots.size(); i-- > 0;) {
-      rec.output("gradient", at.take_gradient(slots[i]));
+      rec.output("gradient", tape.take_gradient(slots[i]));
     }
-    rec.output("dx", at.take_gradient(x.slot()));
+    rec.output("dx", tape.take_gradient(x.slot()));
     glia::graph g = rec.recorded();
     std::vector<std::size_t> varying(g.inputs().size());
     std::iota(varying.begin(), varying.end(), std::size_t{0});
@@ -408,12 +410,12 @@ TEST_CASE("an output is told of once nothing of the run needs its memory") {
     for (const auto& p : net.parameters()) {
       inputs.push_back(p.value);
     }
-    const told_outputs all = run_and_destroy(g, std::move(inputs));
-    CHECK(all.told == all.undisturbed);
+    const told_outputs outputs = run_and_destroy(g, std::move(inputs));
+    CHECK(outputs.told == outputs.undisturbed);
     if (samples > 1) {  // those of the last layers are there early, to be sent meanwhile
-      CHECK(all.after[0] * 3 < all.kernels * 2);
-      CHECK(all.after[1] * 3 < all.kernels * 2);
-      CHECK(all.after[4] < all.kernels - 4);
+      CHECK(outputs.kernel_counts[0] * 3 < outputs.kernels * 2);
+      CHECK(outputs.kernel_counts[1] * 3 < outputs.kernels * 2);
+      CHECK(outputs.kernel_counts[4] < outputs.kernels - 4);
     }
   }
 }
@@ -431,12 +433,13 @@ TEST_CASE("outputs that are one memory, or an input, are all told of with their 
   rec.output("row of the input", rec.run(kernels::reshape{{3}}, x));
   rec.output("product", rec.run(kernels::binary{glia::binary_function::multiply}, sum, b));
   const B device({.threads = 1});
-  const told_outputs all = run_and_destroy(
+  const told_outputs outputs = run_and_destroy(
       rec.recorded(),
       {test::tensor_of(device, {1, 3}, {1, 2, 3}), test::tensor_of(device, {1, 3}, {5, 6, 7})});
-  CHECK(all.told == all.undisturbed);
-  CHECK(all.told == std::vector<std::vector<float>>{
-                        {6, 8, 10}, {6, 8, 10}, {6, 8, 10}, {1, 2, 3}, {1, 2, 3}, {30, 48, 70}});
+  CHECK(outputs.told == outputs.undisturbed);
+  CHECK(outputs.told ==
+        std::vector<std::vector<float>>{
+            {6, 8, 10}, {6, 8, 10}, {6, 8, 10}, {1, 2, 3}, {1, 2, 3}, {30, 48, 70}});
 
   const R nothing;
   const auto only = nothing.input("x", glia::real_of({1, 3}));

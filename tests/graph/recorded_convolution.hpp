@@ -24,8 +24,8 @@ struct recorded_convolution {
   glia::tensor b = rec.input("b", glia::real_of({4}));
   glia::tensor y = rec.run(kernels::conv2d{{3, 3}}, x, w, b);
 
-  [[nodiscard]] glia::tensor unary(const glia::unary_map& map, const glia::tensor& of) const {
-    return rec.run(kernels::unary{map}, of);
+  [[nodiscard]] glia::tensor unary(const glia::unary_map& map, const glia::tensor& operand) const {
+    return rec.run(kernels::unary{map}, operand);
   }
 };
 

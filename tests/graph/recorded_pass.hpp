@@ -29,18 +29,18 @@ pass_results pass_at_once(glia::model<Description>& net, const std::vector<float
                           const glia::step_key& key) {
   const glia::device& device = net.device();
   const std::size_t samples = values.size() / net.sample_shape().size();
-  glia::tape on(device);
+  glia::tape tape(device);
   std::vector<glia::gradient_slot> slots;
-  const auto x = on.leaf(tensor_of(device, glia::batch_of(samples, net.sample_shape()), values));
+  const auto x = tape.leaf(tensor_of(device, glia::batch_of(samples, net.sample_shape()), values));
   const auto y = net.forward(x, slots, glia::run_mode::training, key);
-  on.backward(weighted_sum(y));
+  tape.backward(weighted_sum(y));
   pass_results results{values_of(device, y.value())};
   for (const glia::gradient_slot slot : slots) {
     if (slot) {
-      results.push_back(values_of(device, on.take_gradient(slot)));
+      results.push_back(values_of(device, tape.take_gradient(slot)));
     }
   }
-  results.push_back(values_of(device, on.take_gradient(x.slot())));
+  results.push_back(values_of(device, tape.take_gradient(x.slot())));
   return results;
 }
 
@@ -55,8 +55,8 @@ class recorded_pass {
  public:
   template <class Description>
   recorded_pass(const glia::model<Description>& net, std::size_t samples,
-                const recording_options& how)
-      : program_(record(net, samples, how)) {}
+                const recording_options& options)
+      : program_(record(net, samples, options)) {}
 
   /// Replays it with a model's parameters, which it changes where the description does.
   template <class Description>
@@ -85,43 +85,43 @@ class recorded_pass {
  private:
   template <class Description>
   static glia::program record(const glia::model<Description>& net, std::size_t samples,
-                              const recording_options& how) {
+                              const recording_options& options) {
     const glia::recorder rec(net.device().fused());
-    glia::tape at(rec);
+    glia::tape tape(rec);
     const auto x =
-        at.leaf(rec.input("x", glia::real_of(glia::batch_of(samples, net.sample_shape()))));
+        tape.leaf(rec.input("x", glia::real_of(glia::batch_of(samples, net.sample_shape()))));
     const auto key = rec.input("key", {{glia::step_key::words}, glia::element::index});
     auto parameters = glia::detail::as_inputs(rec, net.parameters());
-    const auto before = parameters;
+    const auto initial = parameters;
     std::vector<glia::gradient_slot> slots;
-    glia::scope s(at, parameters, slots, key);
+    glia::scope s(tape, parameters, slots, key);
     const auto y = net.describe(s, x);
     rec.output("y", y.value());
-    at.backward(weighted_sum(y));
+    tape.backward(weighted_sum(y));
     for (const glia::gradient_slot slot : slots) {
       if (slot) {
-        rec.output("gradient", at.take_gradient(slot));
+        rec.output("gradient", tape.take_gradient(slot));
       }
     }
-    rec.output("dx", at.take_gradient(x.slot()));
+    rec.output("dx", tape.take_gradient(x.slot()));
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i].value.number() != before[i].value.number()) {
-        rec.next(before[i].value, parameters[i].value);
+      if (parameters[i].value.number() != initial[i].value.number()) {
+        rec.next(initial[i].value, parameters[i].value);
       }
     }
     glia::graph g = rec.recorded();
     std::vector<std::size_t> varying(g.inputs().size());
     std::iota(varying.begin(), varying.end(), std::size_t{0});
-    if (how.fuse) {
+    if (options.fuse) {
       glia::detail::fuse_kernels(g, varying, net.device().fused());
     }
-    if (how.cut) {
-      glia::passes::cut_options options;
-      if (how.always) {
-        options.worthwhile_bytes = 0;
-        options.packing_cost = 0;
+    if (options.cut) {
+      glia::passes::cut_options cut;
+      if (options.always) {
+        cut.worthwhile_bytes = 0;
+        cut.packing_cost = 0;
       }
-      glia::passes::cut_batch(g, samples, options);
+      glia::passes::cut_batch(g, samples, cut);
     }
     return glia::program(std::move(g), net.device());
   }

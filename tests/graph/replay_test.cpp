@@ -56,7 +56,7 @@ TEST_CASE("layers of sequences, images and branches replay from a recording, bit
   for_each_layer([](const auto& layer, const glia::shape& sample) {
     INFO(glia::text(layer));
     const std::vector<float> values = samples_for(sample);
-    const auto same = [&](const auto& device) {
+    const auto check = [&](const auto& device) {
       const glia::model net{layer, sample, device, {.seed = 2}};
       auto once = net;
       auto replayed = net;
@@ -66,8 +66,8 @@ TEST_CASE("layers of sequences, images and branches replay from a recording, bit
         CHECK(recorded(replayed, values, key) == test::pass_at_once(once, values, key));
       }
     };
-    same(glia::reference<float>());
-    same(glia::cpu<float>({.threads = 2}));
+    check(glia::reference<float>());
+    check(glia::cpu<float>({.threads = 2}));
   });
 }
 
@@ -76,8 +76,8 @@ TEST_CASE("layers of sequences, images and branches are counted without a number
     INFO(glia::text(layer));
     const test::cost device;
     glia::model net{layer, sample, device};
-    const double before = device.totals().flops;
+    const double flops = device.totals().flops;
     (void)test::pass_at_once(net, samples_for(sample), glia::step_key{5, 0});
-    CHECK(device.totals().flops > before);
+    CHECK(device.totals().flops > flops);
   });
 }

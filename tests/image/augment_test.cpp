@@ -19,9 +19,9 @@ std::string error_of(const glia::augmentation& options) {
 
 /// The brightest pixel's place.
 std::pair<std::size_t, std::size_t> brightest(const glia::image& picture) {
-  const auto at = static_cast<std::size_t>(
+  const auto index = static_cast<std::size_t>(
       std::max_element(picture.pixels.begin(), picture.pixels.end()) - picture.pixels.begin());
-  return {at / 3 / picture.width, at / 3 % picture.width};
+  return {index / 3 / picture.width, index / 3 % picture.width};
 }
 
 /// Black but for one white pixel.
@@ -53,18 +53,18 @@ TEST_CASE("augmentation that is off changes nothing") {
 
 TEST_CASE("augmentation depends on the key alone") {
   const glia::image picture = scrambled(20, 30);
-  const glia::augmentation all{.horizontal_flip = 0.5,
-                               .rotation = 20,
-                               .zoom = {0.8, 1.2},
-                               .shift = 0.1,
-                               .saturation = {0.5, 1.5},
-                               .brightness = {0.7, 1.3}};
-  CHECK(all.varies());
-  const glia::image once = augment(picture, all, {.seed = 3, .stream = 2, .step = 1});
-  CHECK(augment(picture, all, {.seed = 3, .stream = 2, .step = 1}) == once);
-  CHECK(difference(augment(picture, all, {.seed = 4, .stream = 2, .step = 1}), once) > 0);
-  CHECK(difference(augment(picture, all, {.seed = 3, .stream = 3, .step = 1}), once) > 0);
-  CHECK(difference(augment(picture, all, {.seed = 3, .stream = 2, .step = 2}), once) > 0);
+  const glia::augmentation options{.horizontal_flip = 0.5,
+                                   .rotation = 20,
+                                   .zoom = {0.8, 1.2},
+                                   .shift = 0.1,
+                                   .saturation = {0.5, 1.5},
+                                   .brightness = {0.7, 1.3}};
+  CHECK(options.varies());
+  const glia::image once = augment(picture, options, {.seed = 3, .stream = 2, .step = 1});
+  CHECK(augment(picture, options, {.seed = 3, .stream = 2, .step = 1}) == once);
+  CHECK(difference(augment(picture, options, {.seed = 4, .stream = 2, .step = 1}), once) > 0);
+  CHECK(difference(augment(picture, options, {.seed = 3, .stream = 3, .step = 1}), once) > 0);
+  CHECK(difference(augment(picture, options, {.seed = 3, .stream = 2, .step = 2}), once) > 0);
 }
 
 TEST_CASE("pictures are mirrored with the probability asked for") {
@@ -86,22 +86,22 @@ TEST_CASE("pictures are mirrored with the probability asked for") {
 
 TEST_CASE("pictures are rotated within the range, about the middle") {
   const glia::image right = spot(41, 20, 38);
-  double least = 0;
-  double most = 0;
+  double minimum = 0;
+  double maximum = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const auto place = brightest(augment(right, {.rotation = 30}, key(seed)));
     const double angle = angle_of(place, 41);
-    least = std::min(least, angle);
-    most = std::max(most, angle);
+    minimum = std::min(minimum, angle);
+    maximum = std::max(maximum, angle);
     // The one draw that decides it is the second.
     glia::random_stream random(key(seed));
     (void)random.uniform();
     REQUIRE(std::abs(angle - (random.uniform() * 60 - 30)) < 4);
   }
-  CHECK(least < -25);
-  CHECK(least > -33);
-  CHECK(most > 25);
-  CHECK(most < 33);
+  CHECK(minimum < -25);
+  CHECK(minimum > -33);
+  CHECK(maximum > 25);
+  CHECK(maximum < 33);
 }
 
 TEST_CASE("pictures are zoomed and shifted") {
@@ -116,10 +116,10 @@ TEST_CASE("pictures are zoomed and shifted") {
     for (int i = 0; i < 3; ++i) {
       (void)random.uniform();
     }
-    const double down = (random.uniform() - 0.5) * 0.5 * 41;
-    const double over = (random.uniform() - 0.5) * 0.5 * 41;
-    REQUIRE(std::abs(static_cast<double>(place.first) - 20 - down) <= 0.51);
-    REQUIRE(std::abs(static_cast<double>(place.second) - 20 - over) <= 0.51);
+    const double shift_y = (random.uniform() - 0.5) * 0.5 * 41;
+    const double shift_x = (random.uniform() - 0.5) * 0.5 * 41;
+    REQUIRE(std::abs(static_cast<double>(place.first) - 20 - shift_y) <= 0.51);
+    REQUIRE(std::abs(static_cast<double>(place.second) - 20 - shift_x) <= 0.51);
   }
   // What comes in from beyond an edge repeats it.
   const glia::image plain = glia::filled_image(9, 9, {30, 60, 90});
@@ -142,37 +142,38 @@ TEST_CASE("bilinear samples of the sharpest noise are those of floats, to a gray
     for (std::uint8_t& level : picture.pixels) {
       level = random.uniform() < 0.5 ? 0 : 255;
     }
-    const auto within = [&](double size) { return (random.uniform() * 2 - 1) * size; };
-    const glia::detail::affine_map map{.yy = 1 + within(0.3),
-                                       .yx = within(0.3),
-                                       .y0 = within(5),
-                                       .xy = within(0.3),
-                                       .xx = 1 + within(0.3),
-                                       .x0 = within(5)};
+    const auto draw = [&](double size) { return (random.uniform() * 2 - 1) * size; };
+    const glia::detail::affine_map map{.yy = 1 + draw(0.3),
+                                       .yx = draw(0.3),
+                                       .y0 = draw(5),
+                                       .xy = draw(0.3),
+                                       .xx = 1 + draw(0.3),
+                                       .x0 = draw(5)};
     glia::image expected = picture;
     for (std::size_t y = 0; y < extent; ++y) {
       for (std::size_t x = 0; x < extent; ++x) {
-        const auto at = [&](double step_y, double step_x, double first) {
+        const auto coordinate = [&](double step_y, double step_x, double first) {
           const double place =
               step_y * static_cast<double>(y) + step_x * static_cast<double>(x) + first;
           return std::clamp(place, 0.0, static_cast<double>(extent - 1));
         };
-        const double v = at(map.yy, map.yx, map.y0);
-        const double u = at(map.xy, map.xx, map.x0);
+        const double v = coordinate(map.yy, map.yx, map.y0);
+        const double u = coordinate(map.xy, map.xx, map.x0);
         const auto top = static_cast<std::size_t>(v);
         const auto left = static_cast<std::size_t>(u);
-        const std::size_t below = std::min(top + 1, extent - 1);
-        const std::size_t beside = std::min(left + 1, extent - 1);
+        const std::size_t bottom = std::min(top + 1, extent - 1);
+        const std::size_t right = std::min(left + 1, extent - 1);
         for (std::size_t c = 0; c < 3; ++c) {
           const auto level = [&](std::size_t row, std::size_t column) {
             return static_cast<double>(picture.pixels[(row * extent + column) * 3 + c]);
           };
-          const double lower = v - static_cast<double>(top);
-          const double later = u - static_cast<double>(left);
-          const double above = level(top, left) * (1 - later) + level(top, beside) * later;
-          const double under = level(below, left) * (1 - later) + level(below, beside) * later;
+          const double weight_y = v - static_cast<double>(top);
+          const double weight_x = u - static_cast<double>(left);
+          const double upper = level(top, left) * (1 - weight_x) + level(top, right) * weight_x;
+          const double lower =
+              level(bottom, left) * (1 - weight_x) + level(bottom, right) * weight_x;
           expected.pixels[(y * extent + x) * 3 + c] =
-              static_cast<std::uint8_t>(std::lround(above * (1 - lower) + under * lower));
+              static_cast<std::uint8_t>(std::lround(upper * (1 - weight_y) + lower * weight_y));
         }
       }
     }

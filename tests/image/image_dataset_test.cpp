@@ -72,14 +72,14 @@ TEST_CASE("batches are the same on one thread and on three") {
   const photos p;
   for (const bool augmented : {false, true}) {
     const glia::augmentation a = augmented ? changes : glia::augmentation{};
-    const glia::image_dataset one(p.files,
-                                  {.height = 16, .width = 12, .augmentation = a, .threads = 1});
-    const glia::image_dataset three(p.files,
-                                    {.height = 16, .width = 12, .augmentation = a, .threads = 3});
-    const auto values = whole_batch(one);
-    CHECK(whole_batch(three) == values);
+    const glia::image_dataset serial(p.files,
+                                     {.height = 16, .width = 12, .augmentation = a, .threads = 1});
+    const glia::image_dataset parallel(
+        p.files, {.height = 16, .width = 12, .augmentation = a, .threads = 3});
+    const auto values = whole_batch(serial);
+    CHECK(whole_batch(parallel) == values);
     std::vector<float> single(16 * 12 * 3);
-    three.input(4, single);
+    parallel.input(4, single);
     CHECK(std::equal(single.begin(), single.end(), values.begin() + 4 * 16 * 12 * 3));
   }
 }
@@ -91,8 +91,8 @@ TEST_CASE("augmented photos differ from epoch to epoch, and come again") {
   const auto first = whole_batch(data, 0);
   CHECK(whole_batch(data, 1) != first);
   CHECK(whole_batch(data, 0) == first);
-  const glia::image_dataset again(p.files, {.height = 16, .width = 12, .augmentation = changes});
-  CHECK(whole_batch(again, 0) == first);
+  const glia::image_dataset repeated(p.files, {.height = 16, .width = 12, .augmentation = changes});
+  CHECK(whole_batch(repeated, 0) == first);
   const glia::image_dataset other(p.files,
                                   {.height = 16, .width = 12, .augmentation = changes, .seed = 2});
   CHECK(whole_batch(other, 0) != first);

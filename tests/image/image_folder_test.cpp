@@ -152,11 +152,11 @@ TEST_CASE("a split can be shuffled within the classes") {
   CHECK(validation.size() == 10);
   CHECK(std::count_if(validation.begin(), validation.end(),
                       [](const glia::image_file& file) { return file.label == 0; }) == 4);
-  std::vector<glia::image_file> all = training;
-  all.insert(all.end(), validation.begin(), validation.end());
-  std::sort(all.begin(), all.end(),
+  std::vector<glia::image_file> files = training;
+  files.insert(files.end(), validation.begin(), validation.end());
+  std::sort(files.begin(), files.end(),
             [](const auto& a, const auto& b) { return a.path.native() < b.path.native(); });
-  CHECK(all == read.files());
+  CHECK(files == read.files());
   CHECK(read.split(0.2, 7).validation == validation);
   CHECK_FALSE(read.split(0.2, 8).validation == validation);
   CHECK_FALSE(read.split(0.2).validation == validation);

@@ -19,8 +19,8 @@ std::string jpeg_error(const test::bytes& file, const glia::decode_options& opti
 }
 
 /// The file with bytes put in at a place.
-test::bytes with(test::bytes file, std::size_t at, const test::bytes& more) {
-  file.insert(file.begin() + static_cast<std::ptrdiff_t>(at), more.begin(), more.end());
+test::bytes insert_bytes(test::bytes file, std::size_t offset, const test::bytes& part) {
+  file.insert(file.begin() + static_cast<std::ptrdiff_t>(offset), part.begin(), part.end());
   return file;
 }
 
@@ -96,8 +96,9 @@ TEST_CASE("JPEG images that are only untidy are read") {
   const auto expected = glia::decode_jpeg(file);
   auto old = file;
   old[11] = 9;  // JFIF revision 9
-  for (const auto& untidy : {with(file, end, {1, 2, 3}), with(file, scan, {1, 2, 3}),
-                             with(file, file.size(), {1, 2, 3}), old}) {
+  for (const auto& untidy :
+       {insert_bytes(file, end, {1, 2, 3}), insert_bytes(file, scan, {1, 2, 3}),
+        insert_bytes(file, file.size(), {1, 2, 3}), old}) {
     CHECK(glia::decode_jpeg(untidy) == expected);
     // Untidiness is what libjpeg reports first; it must not hide that the end is missing.
     CHECK(contains(jpeg_error(cut(untidy, scan + 200)), "damaged, truncated"));
@@ -107,7 +108,8 @@ TEST_CASE("JPEG images that are only untidy are read") {
 TEST_CASE("damaged JPEG images are refused with libjpeg's reason") {
   const auto file = jpeg_file(gradient(40, 61));
   const auto middle = position_of(file, {0xFF, 0xDA}) + 150;
-  CHECK(contains(jpeg_error(with(file, middle, {0xFF, 0xD9})), "premature end of data segment"));
+  CHECK(contains(jpeg_error(insert_bytes(file, middle, {0xFF, 0xD9})),
+                 "premature end of data segment"));
   CHECK(contains(jpeg_error(test::text_file("no image")), "Not a JPEG file"));
 }
 

@@ -119,19 +119,19 @@ inline bytes png_file(const glia::image& picture) {
   return png_file(picture.height, picture.width, picture.pixels);
 }
 
-inline void put_big_endian(bytes& file, std::size_t at, std::size_t count, std::size_t value) {
+inline void put_big_endian(bytes& file, std::size_t offset, std::size_t count, std::size_t value) {
   for (std::size_t i = 0; i < count; ++i) {
-    file[at + i] = static_cast<std::uint8_t>(value >> (8 * (count - 1 - i)));
+    file[offset + i] = static_cast<std::uint8_t>(value >> (8 * (count - 1 - i)));
   }
 }
 
 /// The same file, but its header declares other extents.
 inline bytes jpeg_declaring(bytes file, std::size_t height, std::size_t width) {
   const bytes frame{0xFF, 0xC0};
-  const auto at = static_cast<std::size_t>(
+  const auto offset = static_cast<std::size_t>(
       std::search(file.begin(), file.end(), frame.begin(), frame.end()) - file.begin());
-  put_big_endian(file, at + 5, 2, height);
-  put_big_endian(file, at + 7, 2, width);
+  put_big_endian(file, offset + 5, 2, height);
+  put_big_endian(file, offset + 7, 2, width);
   return file;
 }
 

@@ -99,15 +99,15 @@ TEST_CASE("a PNG header that declares more than the file can hold is found out")
 TEST_CASE("parts of PNG files that are larger than the file are found out before memory is taken") {
   const auto file = png_file(test::scrambled(4, 4));
   // A part behind the header's 25 bytes, which declares 2 GB.
-  const auto with = [&](const test::bytes& part) {
+  const auto insert_part = [&](const test::bytes& part) {
     auto result = file;
     result.insert(result.begin() + 33, part.begin(), part.end());
     return result;
   };
   CHECK(
-      contains(png_error(with({0x7F, 0xFF, 0xFF, 0xFF, 'z', 'T', 'X', 't', 'a', 0, 0})),
+      contains(png_error(insert_part({0x7F, 0xFF, 0xFF, 0xFF, 'z', 'T', 'X', 't', 'a', 0, 0})),
                glia::text("a chunk of 2147483647 bytes begins at byte 33 of ", file.size() + 11)));
-  CHECK(contains(png_error(with({0, 0, 0, 0})), "damaged or truncated"));
+  CHECK(contains(png_error(insert_part({0, 0, 0, 0})), "damaged or truncated"));
   // One that nobody knows stands before the header: its place is first.
   auto first = file;
   const test::bytes unknown{0, 0, 0, 0, 'a', 'b', 'C', 'd', 0, 0, 0, 0};

@@ -75,17 +75,17 @@ TEST_CASE("a part of a resized picture is what is cut out of all of it") {
       const glia::image picture = scrambled(height, width);
       for (const std::size_t high : {1U, 2U, 9U, 23U, 40U, 90U}) {
         for (const std::size_t wide : {1U, 5U, 40U, 71U}) {
-          const std::size_t down = high / 2;
+          const std::size_t top = high / 2;
           const std::size_t right = wide - wide / 3;
-          const glia::image all = glia::resize(picture, high, wide);
-          const glia::image part = glia::detail::resize_part(
-              picture, high, wide, {down, high - down}, {wide - right, right});
-          REQUIRE(part.height == high - down);
+          const glia::image whole = glia::resize(picture, high, wide);
+          const glia::image part = glia::detail::resize_part(picture, high, wide, {top, high - top},
+                                                             {wide - right, right});
+          REQUIRE(part.height == high - top);
           bool same = true;
           for (std::size_t y = 0; y < part.height; ++y) {
             same = same && std::equal(part.pixels.data() + y * right * 3,
                                       part.pixels.data() + (y + 1) * right * 3,
-                                      all.pixels.data() + ((down + y) * wide + wide - right) * 3);
+                                      whole.pixels.data() + ((top + y) * wide + wide - right) * 3);
           }
           REQUIRE(same);
         }
@@ -101,9 +101,9 @@ TEST_CASE("long pictures are resized as others are") {
   const glia::image middle = glia::resize_and_crop(tall, 4, 4);
   CHECK(middle.pixels[0] == 34);  // by hand: centers 3/8 above the step, weights 7/8 and 1/8
   CHECK(middle.pixels.back() == 179);
-  const glia::image all = glia::resize(tall, 2, 2);
+  const glia::image small = glia::resize(tall, 2, 2);
   // A seventh of each half's triangle reaches into the other half.
-  CHECK(difference(all, {2, 2, {37, 46, 54, 37, 46, 54, 173, 174, 176, 173, 174, 176}}) <= 1);
+  CHECK(difference(small, {2, 2, {37, 46, 54, 37, 46, 54, 173, 174, 176, 173, 174, 176}}) <= 1);
   const glia::image once = glia::resize(glia::filled_image(100'000, 3, {7, 8, 9}), 1, 2);
   CHECK(once == glia::filled_image(1, 2, {7, 8, 9}));
 }

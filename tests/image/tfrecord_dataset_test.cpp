@@ -49,7 +49,7 @@ std::vector<std::int32_t> labels_of(const D& data) {
 TEST_CASE("photos in TFRecord files are the samples that they are as files") {
   const recorded_photos p;
   for (const bool augmented : {false, true}) {
-    const glia::image_dataset_options how{
+    const glia::image_dataset_options options{
         .height = 16,
         .width = 12,
         .fit = glia::image_fit::crop,
@@ -57,8 +57,8 @@ TEST_CASE("photos in TFRecord files are the samples that they are as files") {
         .mean = glia::imagenet_mean,
         .std = glia::imagenet_std,
         .threads = augmented ? 3U : 1U};
-    const glia::image_dataset expected(p.files, how);
-    const glia::tfrecord_dataset data(p.records, {.images = how, .interleaved = true});
+    const glia::image_dataset expected(p.files, options);
+    const glia::tfrecord_dataset data(p.records, {.images = options, .interleaved = true});
     CHECK(data.size() == 11);
     CHECK(data.input_shape() == glia::shape{16, 12, 3});
     CHECK(glia::varies(data) == augmented);
@@ -67,9 +67,9 @@ TEST_CASE("photos in TFRecord files are the samples that they are as files") {
     CHECK(whole_batch(data) == values);
     CHECK((whole_batch(data, 1) == values) == !augmented);
     CHECK(whole_batch(data, 1) == whole_batch(expected, 1));
-    std::vector<float> one(16 * 12 * 3);
-    data.input(4, one);
-    CHECK(std::equal(one.begin(), one.end(), values.begin() + 4 * 16 * 12 * 3));
+    std::vector<float> sample(16 * 12 * 3);
+    data.input(4, sample);
+    CHECK(std::equal(sample.begin(), sample.end(), values.begin() + 4 * 16 * 12 * 3));
     CHECK(data.picture(5) == expected.picture(5));
   }
 }

@@ -36,6 +36,6 @@ TEST_CASE("what is no picture is refused") {
   CHECK(contains(refused({2, 2, 2}, 8), "to convert a batch, pass one sample at a time"));
   CHECK(contains(refused({2, 2}, 3), "3 values do not fill an image (2, 2)"));
   CHECK(contains(refused({0, 2}, 0), "do not fill"));
-  const std::vector<float> one(1);
-  CHECK_THROWS_AS(to_image(one, {1, 1}, {1, 1}), glia::value_error);
+  const std::vector<float> pixel(1);
+  CHECK_THROWS_AS(to_image(pixel, {1, 1}, {1, 1}), glia::value_error);
 }

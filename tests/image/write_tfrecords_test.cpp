@@ -29,9 +29,9 @@ struct photos_to_write {
     const auto paths = glia::write_tfrecords(files, folder.path() / "all", options);
     CHECK(paths == glia::sharded_files(folder.path() / "all", options.suffix));
     for (const auto& path : paths) {
-      glia::tfrecord_reader in(path);
+      glia::tfrecord_reader reader(path);
       result.emplace_back();
-      while (const auto record = in.next()) {
+      while (const auto record = reader.next()) {
         result.back().push_back(glia::decode_example(*record));
       }
       std::filesystem::remove(path);
@@ -39,10 +39,10 @@ struct photos_to_write {
     return result;
   }
   [[nodiscard]] std::size_t number_of(const glia::tf_example& e) const {
-    const auto at = std::find_if(files.begin(), files.end(), [&](const glia::image_file& file) {
+    const auto found = std::find_if(files.begin(), files.end(), [&](const glia::image_file& file) {
       return test::file_content(file.path) == bytes_list(e, "image").at(0);
     });
-    return static_cast<std::size_t>(at - files.begin());
+    return static_cast<std::size_t>(found - files.begin());
   }
 };
 

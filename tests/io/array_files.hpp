@@ -31,9 +31,9 @@ inline std::string npy_file(const std::vector<float>& values) {
       .append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
 }
 
-inline void put_little_endian(std::string& to, std::uint32_t value, std::size_t bytes) {
+inline void put_little_endian(std::string& output, std::uint32_t value, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) {
-    to += static_cast<char>(value >> (8 * i));
+    output += static_cast<char>(value >> (8 * i));
   }
 }
 

@@ -66,8 +66,8 @@ TEST_CASE("an example comes back as it was encoded") {
   CHECK(glia::decode_example(encode_example(e)) == e);
   glia::tf_example nan;
   nan.features["x"] = floats{NAN};
-  const glia::tf_example back = glia::decode_example(encode_example(nan));
-  CHECK(std::isnan(float_list(back, "x").at(0)));
+  const glia::tf_example decoded = glia::decode_example(encode_example(nan));
+  CHECK(std::isnan(float_list(decoded, "x").at(0)));
 }
 
 TEST_CASE("features are found by name and kind, and errors say what there is") {
@@ -84,8 +84,8 @@ TEST_CASE("features are found by name and kind, and errors say what there is") {
         "expected bytes in the feature 'weights', found floats");
   CHECK(message_of<glia::data_error>([&] { (void)float_list(e, "class"); }) ==
         "expected floats in the feature 'class', found integers");
-  const glia::tf_example none;
-  CHECK(message_of<glia::data_error>([&] { (void)int64_list(none, "x"); }) ==
+  const glia::tf_example empty;
+  CHECK(message_of<glia::data_error>([&] { (void)int64_list(empty, "x"); }) ==
         "expected a feature 'x', found none");
   glia::tf_example many;
   for (int i = 100; i < 130; ++i) {
@@ -242,9 +242,9 @@ TEST_CASE("10,000 damaged examples give an error or an example") {
   for (std::uint32_t number = 0; number < 10'000; ++number) {
     const auto copy = test::damaged(messages[number % messages.size()], number);
     try {
-      const std::string again =
+      const std::string reencoded =
           encode_example(glia::decode_example(std::string(copy.begin(), copy.end())));
-      REQUIRE(encode_example(glia::decode_example(again)) == again);
+      REQUIRE(encode_example(glia::decode_example(reencoded)) == reencoded);
       ++decoded;
     } catch (const glia::data_error&) {
     }

@@ -137,9 +137,9 @@ std::string in_a_process_of_its_own(const Call& call) {
   close(ends[1]);
   std::string result;
   char part[256];
-  for (ssize_t got = 1; got > 0;) {
-    got = read(ends[0], part, sizeof(part));
-    result.append(part, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  for (ssize_t count = 1; count > 0;) {
+    count = read(ends[0], part, sizeof(part));
+    result.append(part, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   }
   close(ends[0]);
   int status = 0;
@@ -312,9 +312,9 @@ TEST_CASE("truth values in an HDF5 file are 0 and 1, and what are no numbers is 
     const test::hdf5_id array(H5Tarray_create2(H5T_IEEE_F32LE, 1, &two), &H5Tclose);
     (void)writer.declare("arrays", array.get(), {3});
     const test::hdf5_id nothing(H5Screate(H5S_NULL), &H5Sclose);
-    const test::hdf5_id none(H5Dcreate2(writer.file(), "none", H5T_IEEE_F32LE, nothing.get(),
-                                        H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                             &H5Dclose);
+    const test::hdf5_id empty(H5Dcreate2(writer.file(), "none", H5T_IEEE_F32LE, nothing.get(),
+                                         H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                              &H5Dclose);
     H5Tcommit2(writer.file(), "type", pair.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   }
   const auto read = file.read();
@@ -355,8 +355,8 @@ TEST_CASE("groups of HDF5 that hold one another are read once, data sets under e
       hdf5_writer writer(file.path, newest);
       writer.add("z/w", {1});
       writer.add("z/inner/v", {2});
-      const auto link = [&](const char* to, const char* name) {
-        H5Lcreate_hard(writer.file(), to, writer.file(), name, H5P_DEFAULT, H5P_DEFAULT);
+      const auto link = [&](const char* target, const char* name) {
+        H5Lcreate_hard(writer.file(), target, writer.file(), name, H5P_DEFAULT, H5P_DEFAULT);
       };
       link("/", "z/root");
       link("z", "z/inner/z");
@@ -402,8 +402,8 @@ TEST_CASE("no other file is opened for an HDF5 file") {
   SECTION("for elements of a virtual data set") {
     {
       hdf5_writer writer(file.path);
-      const hsize_t one = 1;
-      const test::hdf5_id space(H5Screate_simple(1, &one, nullptr), &H5Sclose);
+      const hsize_t extent = 1;
+      const test::hdf5_id space(H5Screate_simple(1, &extent, nullptr), &H5Sclose);
       H5Pset_virtual(writer.layout(), space.get(), other.c_str(), "secret", space.get());
       (void)writer.declare("here/w", H5T_IEEE_F32LE, {1});
     }
@@ -417,9 +417,9 @@ TEST_CASE("a name of HDF5 that holds a slash leads nowhere") {
   { hdf5_writer(file.path).add("external_x", {1}); }
   auto bytes = test::file_content<bytes_of_hdf5>(file.path);
   const std::string name = "external_x";
-  const auto at = std::search(bytes.begin(), bytes.end(), name.begin(), name.end());
-  REQUIRE(at != bytes.end());
-  at[8] = '/';
+  const auto position = std::search(bytes.begin(), bytes.end(), name.begin(), name.end());
+  REQUIRE(position != bytes.end());
+  position[8] = '/';
   CHECK(file.error_of(bytes) ==
         "expected names without '/' and, including the groups' names, of at most 4096 bytes, got "
         "one of 10 bytes; the file is damaged");
@@ -513,11 +513,11 @@ TEST_CASE("a chunk of HDF5 that cannot be unpacked is an error of its data set")
   }
   auto bytes = test::file_content<bytes_of_hdf5>(file.path);
   const float element = 1010;
-  std::array<std::uint8_t, 4> wanted{};
-  std::memcpy(wanted.data(), &element, 4);
-  const auto at = std::search(bytes.begin(), bytes.end(), wanted.begin(), wanted.end());
-  REQUIRE(at != bytes.end());
-  *at ^= 1;
+  std::array<std::uint8_t, 4> pattern{};
+  std::memcpy(pattern.data(), &element, 4);
+  const auto position = std::search(bytes.begin(), bytes.end(), pattern.begin(), pattern.end());
+  REQUIRE(position != bytes.end());
+  *position ^= 1;
   CHECK(file.error_of(bytes).starts_with("data set 'layer/w': reading failed ("));
 }
 
@@ -543,12 +543,12 @@ TEST_CASE("a data set of HDF5 that needs a filter which is not there says so") {
 
 TEST_CASE("shapes of HDF5 that are not those of the bytes are found out") {
   const hdf5_scratch file;
-  const auto replaced = [&](const std::vector<std::uint8_t>& bytes, std::size_t at,
+  const auto replaced = [&](const std::vector<std::uint8_t>& bytes, std::size_t offset,
                             std::uint8_t value) {
     auto content = test::file_content<bytes_of_hdf5>(file.path);
     const auto found = std::search(content.begin(), content.end(), bytes.begin(), bytes.end());
     REQUIRE(found != content.end());
-    found[static_cast<std::ptrdiff_t>(at)] = value;
+    found[static_cast<std::ptrdiff_t>(offset)] = value;
     return content;
   };
   const std::vector<std::uint8_t> extent{99, 0, 0, 0, 0, 0, 0, 0};
@@ -634,28 +634,28 @@ TEST_CASE("a program's own way to print errors of HDF5 is as before, and prints 
   const hdf5_scratch file;
   file.folder.write("file.h5", bytes_of_hdf5(100));
   static int printed = 0;
-  const H5E_auto2_t print = [](hid_t, void* to) -> herr_t {
-    ++*static_cast<int*>(to);
+  const H5E_auto2_t print = [](hid_t, void* counter) -> herr_t {
+    ++*static_cast<int*>(counter);
     return 0;
   };
-  H5E_auto2_t before = nullptr;
-  void* before_to = nullptr;
-  H5Eget_auto2(H5E_DEFAULT, &before, &before_to);
+  H5E_auto2_t original = nullptr;
+  void* original_data = nullptr;
+  H5Eget_auto2(H5E_DEFAULT, &original, &original_data);
   H5Eset_auto2(H5E_DEFAULT, print, &printed);
   CHECK(file.error().starts_with("expected an HDF5 file"));
   CHECK(printed == 0);
-  H5E_auto2_t now = nullptr;
-  void* now_to = nullptr;
-  H5Eget_auto2(H5E_DEFAULT, &now, &now_to);
-  CHECK(now == print);
-  CHECK(now_to == &printed);
+  H5E_auto2_t current = nullptr;
+  void* current_data = nullptr;
+  H5Eget_auto2(H5E_DEFAULT, &current, &current_data);
+  CHECK(current == print);
+  CHECK(current_data == &printed);
   CHECK(H5Gopen2(H5I_INVALID_HID, "nowhere", H5P_DEFAULT) < 0);
   CHECK(printed == 1);
 
   // What HDF5 1.6 had for that, which the newer functions refuse to know.
   static int printed_first = 0;
-  const H5E_auto1_t print_first = [](void* to) -> herr_t {
-    ++*static_cast<int*>(to);
+  const H5E_auto1_t print_first = [](void* counter) -> herr_t {
+    ++*static_cast<int*>(counter);
     return 0;
   };
   H5Eset_auto1(print_first, &printed_first);
@@ -663,7 +663,7 @@ TEST_CASE("a program's own way to print errors of HDF5 is as before, and prints 
   CHECK(printed_first == 0);
   CHECK(H5Gopen2(H5I_INVALID_HID, "nowhere", H5P_DEFAULT) < 0);
   CHECK(printed_first == 1);
-  H5Eset_auto2(H5E_DEFAULT, before, before_to);
+  H5Eset_auto2(H5E_DEFAULT, original, original_data);
 }
 
 TEST_CASE("HDF5 files are read from many threads at once") {

@@ -75,14 +75,14 @@ class hdf5_writer {
 
   /// A data set whose elements are not written.
   hdf5_id declare(const std::string& name, hid_t type, const std::vector<hsize_t>& extents,
-                  const std::vector<hsize_t>& most = {}) {
+                  const std::vector<hsize_t>& max_extents = {}) {
     if (const std::size_t end = name.rfind('/'); end != std::string::npos) {
       add_group(name.substr(0, end));
     }
     const hdf5_id space(extents.empty()
                             ? H5Screate(H5S_SCALAR)
                             : H5Screate_simple(static_cast<int>(extents.size()), extents.data(),
-                                               most.empty() ? nullptr : most.data()),
+                                               max_extents.empty() ? nullptr : max_extents.data()),
                         &H5Sclose);
     return {expect(H5Dcreate2(file(), name.c_str(), type, space.get(), H5P_DEFAULT, layout_.get(),
                               H5P_DEFAULT)),
@@ -92,9 +92,9 @@ class hdf5_writer {
   /// A data set of the elements `values`, which the library makes numbers of the type `stored`.
   template <class T>
   void add_as(hid_t stored, const std::string& name, const std::vector<T>& values,
-              const std::vector<hsize_t>& extents, hid_t given = hdf5_native<T>()) {
+              const std::vector<hsize_t>& extents, hid_t memory_type = hdf5_native<T>()) {
     const hdf5_id data = declare(name, stored, extents);
-    expect(H5Dwrite(data.get(), given, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()));
+    expect(H5Dwrite(data.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()));
   }
   void add(const std::string& name, const std::vector<float>& values,
            const std::vector<hsize_t>& extents) {
@@ -106,11 +106,11 @@ class hdf5_writer {
 
   /// A text as h5py writes it: of variable length.
   void add_text(const std::string& object, const std::string& name, const std::string& value) {
-    const hdf5_id to(expect(H5Oopen(file(), object.c_str(), H5P_DEFAULT)), &H5Oclose);
+    const hdf5_id target(expect(H5Oopen(file(), object.c_str(), H5P_DEFAULT)), &H5Oclose);
     const hdf5_id type(H5Tcopy(H5T_C_S1), &H5Tclose);
     H5Tset_size(type.get(), H5T_VARIABLE);
     const hdf5_id space(H5Screate(H5S_SCALAR), &H5Sclose);
-    const hdf5_id attribute(expect(H5Acreate2(to.get(), name.c_str(), type.get(), space.get(),
+    const hdf5_id attribute(expect(H5Acreate2(target.get(), name.c_str(), type.get(), space.get(),
                                               H5P_DEFAULT, H5P_DEFAULT)),
                             &H5Aclose);
     const char* characters = value.c_str();

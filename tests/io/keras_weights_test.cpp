@@ -203,15 +203,15 @@ TEST_CASE("weights by Keras make a model that predicts as with parameters set by
       if (numbers[i].layout == tensor_layout::hwim) {
         extents = {2, 2, 3, 2};
       }
-      const std::vector<float> all(values.begin(), values.end());
+      const std::vector<float> elements(values.begin(), values.end());
       const auto parts = [](const std::string& name) {
         const std::size_t end = name.find('/');
         return std::pair(name.substr(0, end), name.substr(end + 1));
       };
       const auto [layer, number] = parts(numbers[i].tensor);
-      numbered.add("layers/" + layer + "/vars/" + number, all, extents);
+      numbered.add("layers/" + layer + "/vars/" + number, elements, extents);
       const auto [called, weight] = parts(words[i].tensor);
-      named.add("model_weights/" + called + "/" + called + "/" + weight + ":0", all, extents);
+      named.add("model_weights/" + called + "/" + called + "/" + weight + ":0", elements, extents);
     }
     numbered.add("optimizer/vars/0", {1});
     named.add("optimizer_weights/adam/step:0", {1});

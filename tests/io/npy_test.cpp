@@ -140,15 +140,15 @@ TEST_CASE("doubles of NumPy are read as doubles where these are asked for") {
 
 TEST_CASE("integers and truth values of NumPy are read exactly, as any type") {
   const npy_scratch file;
-  const auto expect = [&](const std::string& descr, auto least, auto most) {
+  const auto expect = [&](const std::string& descr, auto minimum, auto maximum) {
     INFO(descr);
-    using stored = decltype(least);
-    const std::vector<stored> values{least, 0, 1, 100, most};
+    using stored = decltype(minimum);
+    const std::vector<stored> values{minimum, 0, 1, 100, maximum};
     CHECK(file.elements<stored>(descr, values) == values);
     CHECK(file.elements<float>(descr, std::vector<stored>{0, 1, 100}) ==
           std::vector<float>{0, 1, 100});
-    CHECK(file.elements<double>(descr, std::vector<stored>{least, 7}) ==
-          std::vector<double>{static_cast<double>(least), 7});
+    CHECK(file.elements<double>(descr, std::vector<stored>{minimum, 7}) ==
+          std::vector<double>{static_cast<double>(minimum), 7});
   };
   const auto limits = [&]<class T>(const std::string& descr, T) {
     expect(descr, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
@@ -217,9 +217,9 @@ TEST_CASE("NumPy arrays are read whatever the program's locale") {
   };
   const npy_scratch file;
   const auto bytes = npy_file(npy_header("<f4", "(2, 300)"), 2400);
-  const std::locale before = std::locale::global(std::locale(std::locale(), new grouping));
+  const std::locale original = std::locale::global(std::locale(std::locale(), new grouping));
   const auto read = file.read(bytes);
-  std::locale::global(before);
+  std::locale::global(original);
   CHECK(glia::shape(read.shape().begin(), read.shape().end()) == glia::shape{2, 300});
 }
 

@@ -48,16 +48,16 @@ TEST_CASE("what is wrong with an npz file is said with its path and the array's 
   CHECK(contains(file.error_of({'h', 'e', 'l', 'l', 'o'}), zip));
   auto whole = zipped({{"a.npy", npy_file({1, 2, 3, 4})}});
   CHECK(contains(file.error_of({whole.begin(), whole.end() - 30}), zip));
-  const std::string where = file.path.string() + ": a.npy: ";
+  const std::string prefix = file.path.string() + ": a.npy: ";
   whole[160] ^= 1;  // an element: the sum over all bytes tells
-  CHECK(contains(file.error_of(whole), where + "the array cannot be unpacked"));
+  CHECK(contains(file.error_of(whole), prefix + "the array cannot be unpacked"));
   CHECK(contains(file.error_of(zipped({{"a.npy", "no array"}})),
-                 where + "expected a file written by"));
+                 prefix + "expected a file written by"));
   CHECK(contains(file.error_of(zipped({{"a.txt", "text"}})), "a.txt: expected only arrays"));
-  CHECK(contains(file.error_of(zipped({{"a.npy", npy_file({1}), true, 4000}})), where));
+  CHECK(contains(file.error_of(zipped({{"a.npy", npy_file({1}), true, 4000}})), prefix));
   CHECK(contains(file.error_of(zipped({{"a.npy", npy_file(std::vector<float>(100, 1)), true}}),
                                {.max_bytes = 500}),
-                 where + "the array declares 528 bytes, more than the 500 that are allowed"));
+                 prefix + "the array declares 528 bytes, more than the 500 that are allowed"));
 }
 
 TEST_CASE("the arrays of an npz file may be read as doubles") {

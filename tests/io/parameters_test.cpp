@@ -58,9 +58,9 @@ glia::name_map names() {
 template <class Error>
 std::string error_of(const glia::tensor_map& tensors, const glia::name_map& map) {
   auto net = network(1);
-  const glia::tensor_map before = glia::parameters_of(net);
+  const glia::tensor_map original = glia::parameters_of(net);
   const std::string message = message_of<Error>([&] { glia::load_parameters(net, tensors, map); });
-  CHECK((glia::parameters_of(net) == before));
+  CHECK((glia::parameters_of(net) == original));
   return message;
 }
 

@@ -81,16 +81,16 @@ TEST_CASE("tensors written to a safetensors file come back bit by bit") {
   REQUIRE(read.size() == 4);
   for (const auto& [name, values] : tensors) {
     INFO(name);
-    const auto& back = read.at(name);
-    CHECK(back.shape() == values.shape());
-    CHECK(same_bits({back.begin(), back.end()}, {values.begin(), values.end()}));
+    const auto& actual = read.at(name);
+    CHECK(actual.shape() == values.shape());
+    CHECK(same_bits({actual.begin(), actual.end()}, {values.begin(), values.end()}));
   }
   CHECK(std::distance(std::filesystem::directory_iterator(file.folder.path()), {}) == 1);
 
   // Another reader expects the elements at multiples of 8 bytes, the format's own to be in order.
-  std::ifstream in(file.path, std::ios::binary);
+  std::ifstream stream(file.path, std::ios::binary);
   std::uint64_t header = 0;
-  in.read(reinterpret_cast<char*>(&header), sizeof(header));
+  stream.read(reinterpret_cast<char*>(&header), sizeof(header));
   CHECK(header % 8 == 0);
   CHECK(std::filesystem::file_size(file.path) == 8 + header + (1 + 0 + 6 + 2) * sizeof(float));
 
@@ -315,8 +315,8 @@ TEST_CASE("what the safetensors format forbids is refused") {
 TEST_CASE("a name that a safetensors header has twice is refused") {
   const safetensors_scratch file;
   const std::string of_a = R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
-  const std::string again = R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]})";
-  CHECK(file.error_of("{" + of_a + "," + again + "}", 8) ==
+  const std::string repeated = R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]})";
+  CHECK(file.error_of("{" + of_a + "," + repeated + "}", 8) ==
         "the header has the name 'a' twice; the file is damaged");
   CHECK(contains(file.error_of(R"({"a":{"dtype":"F32","shape":[2],"shape":[1],)"
                                R"("data_offsets":[0,4]}})",

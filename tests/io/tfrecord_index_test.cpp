@@ -131,16 +131,16 @@ TEST_CASE("a record that is damaged or changes behind an index's back is an erro
   };
   CHECK(error_of(whole).empty());
   const std::string name = path.string() + ": record 1 (at byte 19)";
-  for (std::size_t at = 31; at < whole.size(); ++at) {
+  for (std::size_t offset = 31; offset < whole.size(); ++offset) {
     auto damaged = whole;
-    damaged[at] ^= 0x10U;
+    damaged[offset] ^= 0x10U;
     REQUIRE(error_of(damaged) ==
             name + ": the 5 bytes of the record do not match their checksum; the file is damaged");
     REQUIRE(error_of(damaged, 0).empty());
   }
-  for (std::size_t at = 19; at < 31; ++at) {
+  for (std::size_t offset = 19; offset < 31; ++offset) {
     auto damaged = whole;
-    damaged[at] ^= 0x10U;
+    damaged[offset] ^= 0x10U;
     REQUIRE(contains(error_of(damaged), name + ": the length of the record does not match"));
   }
   CHECK(contains(error_of(test::samples::tfrecord_file({"abc", "defghi"})),

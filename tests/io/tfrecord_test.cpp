@@ -20,8 +20,8 @@ template <class Reader = glia::plain_files>
 record_list records_read(const std::filesystem::path& path, const Reader& reader = {},
                          const glia::tfrecord_options& options = {}) {
   record_list records;
-  glia::tfrecord_reader in(path, reader, options);
-  while (const auto record = in.next()) {
+  glia::tfrecord_reader stream(path, reader, options);
+  while (const auto record = stream.next()) {
     records.emplace_back(*record);
   }
   return records;
@@ -172,11 +172,11 @@ TEST_CASE("TFRecord files cut at every byte give an error, but between two recor
       CHECK(file.read(cut(size)).size() == (size == 19 ? 1 : 2));
       continue;
     }
-    const std::string where = size < 19   ? "record 0 (at byte 0): the file is truncated: "
+    const std::string start = size < 19   ? "record 0 (at byte 0): the file is truncated: "
                               : size < 35 ? "record 1 (at byte 19): the file is truncated: "
                                           : "record 2 (at byte 35): the file is truncated: ";
-    REQUIRE(file.error_of(cut(size)).starts_with(where));
-    REQUIRE(file.error_of(gzipped(cut(size)), glia::gzip_files{}).starts_with(where));
+    REQUIRE(file.error_of(cut(size)).starts_with(start));
+    REQUIRE(file.error_of(gzipped(cut(size)), glia::gzip_files{}).starts_with(start));
   }
   CHECK(file.error_of(cut(20)) ==
         "record 1 (at byte 19): the file is truncated: expected a record's header of 12 bytes, got "
@@ -189,22 +189,22 @@ TEST_CASE("TFRecord files cut at every byte give an error, but between two recor
 TEST_CASE("every flipped bit of a TFRecord file is found, and nothing changed is read") {
   const tfrecord_scratch file;
   const record_bytes whole = three_records();
-  for (std::size_t at = 0; at < whole.size(); ++at) {
-    const std::size_t record = at < 19 ? 0 : at < 35 ? 1 : 2;
-    const std::size_t within = at - (record == 0 ? 0 : record == 1 ? 19 : 35);
+  for (std::size_t offset = 0; offset < whole.size(); ++offset) {
+    const std::size_t record = offset < 19 ? 0 : offset < 35 ? 1 : 2;
+    const std::size_t record_offset = offset - (record == 0 ? 0 : record == 1 ? 19 : 35);
     for (unsigned bit = 0; bit < 8; ++bit) {
-      INFO("bit " << bit << " of byte " << at);
+      INFO("bit " << bit << " of byte " << offset);
       record_bytes damaged = whole;
-      damaged[at] = static_cast<std::uint8_t>(damaged[at] ^ (1U << bit));
+      damaged[offset] = static_cast<std::uint8_t>(damaged[offset] ^ (1U << bit));
       const std::string error = file.error_of(damaged);
       REQUIRE(contains(error, glia::text("record ", record, " (at byte ")));
-      REQUIRE(contains(error, within < 12 ? "the length of the record does not match"
-                                          : "bytes of the record do not match"));
-      glia::tfrecord_reader in(file.path);
+      REQUIRE(contains(error, record_offset < 12 ? "the length of the record does not match"
+                                                 : "bytes of the record do not match"));
+      glia::tfrecord_reader reader(file.path);
       for (std::size_t i = 0; i < record; ++i) {
-        REQUIRE(in.next() == std::vector<std::string>{"abc", ""}[i]);
+        REQUIRE(reader.next() == std::vector<std::string>{"abc", ""}[i]);
       }
-      REQUIRE_THROWS_AS(in.next(), glia::data_error);
+      REQUIRE_THROWS_AS(reader.next(), glia::data_error);
     }
   }
 }
@@ -214,11 +214,11 @@ TEST_CASE("an error of a TFRecord file stays") {
   record_bytes damaged = three_records();
   damaged[13] ^= 1U;  // in the first record; the others are whole
   file.folder.write("a.tfrecord", damaged);
-  glia::tfrecord_reader in(file.path);
-  const std::string error = message_of<glia::data_error>([&] { (void)in.next(); });
+  glia::tfrecord_reader reader(file.path);
+  const std::string error = message_of<glia::data_error>([&] { (void)reader.next(); });
   CHECK(contains(error,
                  "record 0 (at byte 0): the 3 bytes of the record do not match their checksum"));
-  CHECK(message_of<glia::data_error>([&] { (void)in.next(); }) == error);
+  CHECK(message_of<glia::data_error>([&] { (void)reader.next(); }) == error);
 }
 
 TEST_CASE("what a TFRecord's length declares is checked before memory is taken for it") {

@@ -46,9 +46,9 @@ class lawful : public test::forwarding_backend {
   }
 
  private:
-  explicit lawful(const glia::device& to)
-      : forwarding_backend(to),
-        host_(static_cast<const glia::host_memory_backend&>(to.implementation())) {}
+  explicit lawful(const glia::device& target)
+      : forwarding_backend(target),
+        host_(static_cast<const glia::host_memory_backend&>(target.implementation())) {}
 
   [[nodiscard]] tensor copy_of(const tensor& x) const { return x ? host_.copy(x) : x; }
   [[nodiscard]] std::vector<tensor> results_of(const glia::any_kernel& kernel,
@@ -60,21 +60,21 @@ class lawful : public test::forwarding_backend {
 
   void check_halves(const glia::any_kernel& kernel, const std::vector<tensor>& whole,
                     std::span<const tensor> operands, std::span<const tensor_spec> specs) const {
-    std::vector<batch_axis> of_operands(operands.size());
-    std::vector<batch_axis> of_results(whole.size());
-    kernel.axes(specs, of_operands, of_results);
+    std::vector<batch_axis> operand_axes(operands.size());
+    std::vector<batch_axis> result_axes(whole.size());
+    kernel.axes(specs, operand_axes, result_axes);
     std::size_t rows = 0;
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (operands[i] && of_operands[i] == batch_axis::rows) {
+      if (operands[i] && operand_axes[i] == batch_axis::rows) {
         rows = operands[i].shape()[0];
       }
     }
-    const bool cuts = rows > 1 && std::all_of(of_results.begin(), of_results.end(), [](auto a) {
+    const bool cuts = rows > 1 && std::all_of(result_axes.begin(), result_axes.end(), [](auto a) {
                         return a == batch_axis::rows || a == batch_axis::summed;
                       });
     bool counted = true;  // the key's first sample is a number of 32 bits
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      counted = counted && (of_operands[i] != batch_axis::key ||
+      counted = counted && (operand_axes[i] != batch_axis::key ||
                             glia::step_key::from_words(operands[i].integers()).first_sample < 1000);
     }
     if (!cuts || !counted) {
@@ -87,9 +87,9 @@ class lawful : public test::forwarding_backend {
       const std::size_t count = part == 0 ? half : rows - half;
       std::vector<tensor> pieces;
       for (std::size_t i = 0; i < operands.size(); ++i) {
-        if (!operands[i] || of_operands[i] == batch_axis::shared) {
+        if (!operands[i] || operand_axes[i] == batch_axis::shared) {
           pieces.push_back(copy_of(operands[i]));
-        } else if (of_operands[i] == batch_axis::rows) {
+        } else if (operand_axes[i] == batch_axis::rows) {
           pieces.push_back(host_.copy(operands[i].rows(first, count)));
         } else {
           auto key = glia::step_key::from_words(operands[i].integers());
@@ -98,13 +98,13 @@ class lawful : public test::forwarding_backend {
           pieces.push_back(from_host(std::span<const std::int32_t>(words), {words.size()}));
         }
       }
-      parts[part] = results_of(of_results[0] == batch_axis::rows ? kernel.for_rows(count) : kernel,
+      parts[part] = results_of(result_axes[0] == batch_axis::rows ? kernel.for_rows(count) : kernel,
                                std::move(pieces));
     }
     ++record_.cut[std::string(kernel.name())];
     for (std::size_t i = 0; i < whole.size(); ++i) {
       if (whole[i] &&
-          !agree(whole[i], parts[0][i], parts[1][i], of_results[i] == batch_axis::summed)) {
+          !agree(whole[i], parts[0][i], parts[1][i], result_axes[i] == batch_axis::summed)) {
         record_.broken.push_back(glia::text(kernel.name(), ": result ", i, " of ", rows,
                                             " samples ", whole[i].shape(),
                                             " is another in halves"));
@@ -123,20 +123,20 @@ class lawful : public test::forwarding_backend {
   }
   static bool agree(const tensor& whole, const tensor& first, const tensor& second, bool summed) {
     const auto expected = numbers(whole);
-    auto got = numbers(first);
-    const auto more = numbers(second);
+    auto actual = numbers(first);
+    const auto remaining = numbers(second);
     if (summed) {
-      for (std::size_t i = 0; i < got.size() && i < more.size(); ++i) {
-        got[i] += more[i];
+      for (std::size_t i = 0; i < actual.size() && i < remaining.size(); ++i) {
+        actual[i] += remaining[i];
       }
     } else {
-      got.insert(got.end(), more.begin(), more.end());
+      actual.insert(actual.end(), remaining.begin(), remaining.end());
     }
-    if (got.size() != expected.size()) {
+    if (actual.size() != expected.size()) {
       return false;
     }
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      if (std::abs(got[i] - expected[i]) > 1e-9 * std::max(1.0, std::abs(expected[i]))) {
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      if (std::abs(actual[i] - expected[i]) > 1e-9 * std::max(1.0, std::abs(expected[i]))) {
         return false;
       }
     }
@@ -156,8 +156,8 @@ TEST_CASE("kernels keep what they say of the shapes of their results and of the 
     glia::testing::detail::bench b(device, false);
     kernel(b);
   });
-  for (const std::string& what : watched->found().broken) {
-    UNSCOPED_INFO(what);
+  for (const std::string& failure : watched->found().broken) {
+    UNSCOPED_INFO(failure);
   }
   CHECK(watched->found().broken.empty());
   for (const char* name : {"unary",

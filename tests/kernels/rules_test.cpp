@@ -47,9 +47,9 @@ TEST_CASE("matrix products refuse what does not fit") {
 
 TEST_CASE("batches of products refuse what does not fit") {
   using glia::transpose;
-  const auto refusal = [](const glia::shape& a, const glia::shape& b, transpose which) {
+  const auto refusal = [](const glia::shape& a, const glia::shape& b, transpose mode) {
     return message_of<glia::shape_error>(
-        [&] { (void)glia::kernels::batched_matmul_rule(a, b, which); });
+        [&] { (void)glia::kernels::batched_matmul_rule(a, b, mode); });
   };
   CHECK(glia::kernels::batched_matmul_rule({7, 2, 3}, {7, 4, 3}, transpose::second).n == 4);
   CHECK(refusal({2, 3}, {3, 4}, transpose::none) ==
@@ -74,16 +74,16 @@ std::string refusal_of(const K& k, const Specs&... specs) {
 TEST_CASE("what arranges elements refuses what does not fit") {
   const auto x = glia::real_of({2, 3});
   const glia::tensor_spec classes{{2, 3}, glia::element::index};
-  const glia::tensor_spec none;
-  CHECK(refusal_of(kernels::concat{2}, none, x) ==
+  const glia::tensor_spec absent;
+  CHECK(refusal_of(kernels::concat{2}, absent, x) ==
         "concat: got axis 2 for a tensor of shape (2, 3); axes are counted from 0");
-  CHECK(refusal_of(kernels::concat{1}, x, none, glia::real_of({3, 3})) ==
+  CHECK(refusal_of(kernels::concat{1}, x, absent, glia::real_of({3, 3})) ==
         "concat along axis 1: the shape (3, 3) cannot be joined to (2, 3); their other extents "
         "must be equal");
   CHECK(contains(refusal_of(kernels::concat{0}, x, glia::real_of({2, 3, 1})), "cannot be joined"));
   CHECK(refusal_of(kernels::concat{0}, x, classes) ==
         "concat: expected a tensor of numbers, got a tensor of integers");
-  CHECK(refusal_of(kernels::concat{0}, none, none) ==
+  CHECK(refusal_of(kernels::concat{0}, absent, absent) ==
         "concat: expected at least one tensor, got none");
   CHECK(refusal_of(kernels::slice{1, 2, 2}, x) ==
         "slice: 2 elements from index 2 exceed axis 1 of the shape (2, 3)");
@@ -184,14 +184,15 @@ TEST_CASE("a chain takes packed weights of the shape that packing gives") {
   chain.packed = {glia::shape{1, 1, 2, 4}, glia::shape{3, 3, 1, 4}};
   const auto full = [&](const glia::shape& s) { return device.run(kernels::full{s, 1}); };
   const auto bias = full({4});
-  const glia::tensor none;
+  const glia::tensor absent;
   const auto first = device.run(kernels::pack_panels{}, full({1, 1, 2, 4}), bias);
   const auto second = device.run(kernels::pack_panels{}, full({3, 3, 1, 4}), bias);
   const auto run = [&](const auto& a, const auto& b, const auto& shift) {
-    return device.run(chain, full({1, 5, 5, 2}), a, shift, b, none, none, none, none, none);
+    return device.run(chain, full({1, 5, 5, 2}), a, shift, b, absent, absent, absent, absent,
+                      absent);
   };
-  CHECK(run(first, second, none).shape() == glia::shape{1, 5, 5, 4});
-  CHECK(test::message_of<glia::shape_error>([&] { (void)run(second, second, none); }) ==
+  CHECK(run(first, second, absent).shape() == glia::shape{1, 5, 5, 4});
+  CHECK(test::message_of<glia::shape_error>([&] { (void)run(second, second, absent); }) ==
         "conv2d_chain: expected (3, 32) of packed weights for (1, 1, 2, 4) and no bias, got (10, "
         "32)");
   CHECK_THROWS_AS((void)run(first, second, bias), glia::shape_error);
@@ -214,9 +215,9 @@ TEST_CASE("products take packed weights of the shape that packing gives") {
         }) == "packed_dense: packed weights: expected shape (3, 32), got (2, 32)");
   CHECK_THROWS_AS((void)dense(glia::tensor{}), glia::shape_error);
 
-  const auto pool = [&](const glia::shape& of, std::size_t groups, const auto& panels) {
+  const auto pool = [&](const glia::shape& extents, std::size_t groups, const auto& panels) {
     return device.run(kernels::packed_conv2d_max_pool2d{{{2, 2}, groups, {2, 2, 2, 2}}},
-                      full({1, 5, 5, of[2]}), full(of), full({of[3]}), panels);
+                      full({1, 5, 5, extents[2]}), full(extents), full({extents[3]}), panels);
   };
   const glia::shape wide{2, 2, 16, 16};
   const auto transformed = device.run(kernels::pack_transformed{}, full(wide));

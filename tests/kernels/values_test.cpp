@@ -29,11 +29,11 @@ struct desk {
     return device.from_host(std::span<const std::int32_t>(values), s);
   }
   tensor concat(std::size_t axis, const tensor& a, const tensor& b) const {
-    const tensor none;
-    return device.run(kernels::concat{axis}, a, none, b, none, none, none, none, none);
+    const tensor absent;
+    return device.run(kernels::concat{axis}, a, absent, b, absent, absent, absent, absent, absent);
   }
   template <class K, class... Operands>
-  numbers of(const K& k, const Operands&... operands) const {
+  numbers run(const K& k, const Operands&... operands) const {
     return values_of(device, device.run(k, operands...));
   }
 };
@@ -43,79 +43,82 @@ using backends = std::tuple<glia::reference<float>, glia::cpu<float>>;
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("tensors are joined, cut and padded along an axis", "", backends) {
-  const desk on{TestType()};
+  const desk bench{TestType()};
   using numbers = std::vector<float>;
-  const auto x = on.counted({2, 3});
-  const auto y = on.real({2, 1}, {7, 8});
-  CHECK(values_of(on.device, on.concat(1, x, y)) == numbers{0, 1, 2, 7, 3, 4, 5, 8});
-  CHECK(values_of(on.device, on.concat(0, x, x)) == numbers{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
-  CHECK(on.of(kernels::slice{1, 1, 2}, x) == numbers{1, 2, 4, 5});
-  CHECK(on.of(kernels::slice{0, 1, 1}, x) == numbers{3, 4, 5});
-  CHECK(on.of(kernels::pad{1, 1, 2}, y) == numbers{0, 7, 0, 0, 0, 8, 0, 0});
-  CHECK(on.of(kernels::pad{0, 0, 1, -infinity}, y) == numbers{7, 8, -infinity});
+  const auto x = bench.counted({2, 3});
+  const auto y = bench.real({2, 1}, {7, 8});
+  CHECK(values_of(bench.device, bench.concat(1, x, y)) == numbers{0, 1, 2, 7, 3, 4, 5, 8});
+  CHECK(values_of(bench.device, bench.concat(0, x, x)) ==
+        numbers{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
+  CHECK(bench.run(kernels::slice{1, 1, 2}, x) == numbers{1, 2, 4, 5});
+  CHECK(bench.run(kernels::slice{0, 1, 1}, x) == numbers{3, 4, 5});
+  CHECK(bench.run(kernels::pad{1, 1, 2}, y) == numbers{0, 7, 0, 0, 0, 8, 0, 0});
+  CHECK(bench.run(kernels::pad{0, 0, 1, -infinity}, y) == numbers{7, 8, -infinity});
 }
 
 TEMPLATE_LIST_TEST_CASE("axes are put in another order as numpy.transpose does", "", backends) {
-  const desk on{TestType()};
+  const desk bench{TestType()};
   using numbers = std::vector<float>;
-  CHECK(on.of(kernels::permute_axes{{1, 0}}, on.counted({2, 3})) == numbers{0, 3, 1, 4, 2, 5});
-  CHECK(on.of(kernels::permute_axes{{0, 2, 1}}, on.counted({2, 2, 3})) ==
+  CHECK(bench.run(kernels::permute_axes{{1, 0}}, bench.counted({2, 3})) ==
+        numbers{0, 3, 1, 4, 2, 5});
+  CHECK(bench.run(kernels::permute_axes{{0, 2, 1}}, bench.counted({2, 2, 3})) ==
         numbers{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11});
-  CHECK(on.of(kernels::permute_axes{{1, 0, 2}}, on.counted({2, 2, 3})) ==
+  CHECK(bench.run(kernels::permute_axes{{1, 0, 2}}, bench.counted({2, 2, 3})) ==
         numbers{0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10, 11});
-  const auto y = on.device.run(kernels::permute_axes{{2, 0, 1}}, on.counted({2, 2, 3}));
+  const auto y = bench.device.run(kernels::permute_axes{{2, 0, 1}}, bench.counted({2, 2, 3}));
   CHECK(y.shape() == glia::shape{3, 2, 2});
-  CHECK(values_of(on.device, y) == numbers{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11});
+  CHECK(values_of(bench.device, y) == numbers{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11});
 }
 
 TEMPLATE_LIST_TEST_CASE("rows are taken and added by index", "", backends) {
-  const desk on{TestType()};
+  const desk bench{TestType()};
   using numbers = std::vector<float>;
-  const auto at = on.indices({2, 2}, {2, -1, 0, 3});
-  const auto rows = on.device.run(kernels::gather{}, on.counted({3, 2}), at);
+  const auto positions = bench.indices({2, 2}, {2, -1, 0, 3});
+  const auto rows = bench.device.run(kernels::gather{}, bench.counted({3, 2}), positions);
   CHECK(rows.shape() == glia::shape{2, 2, 2});
-  CHECK(values_of(on.device, rows) == numbers{4, 5, 0, 0, 0, 1, 0, 0});
-  const auto named = on.indices({4}, {1, -2, 1, 2});
-  CHECK(on.of(kernels::scatter_add{3}, on.counted({4, 2}), named) == numbers{0, 0, 4, 6, 6, 7});
-  CHECK(on.of(kernels::scatter_add{2}, on.counted({4}), named) == numbers{0, 2});
-  CHECK(on.of(kernels::scatter_add{1}, on.real({3}, {3, 4, 5}), on.indices({3}, {0, 0, 0})) ==
-        numbers{12});
+  CHECK(values_of(bench.device, rows) == numbers{4, 5, 0, 0, 0, 1, 0, 0});
+  const auto named = bench.indices({4}, {1, -2, 1, 2});
+  CHECK(bench.run(kernels::scatter_add{3}, bench.counted({4, 2}), named) ==
+        numbers{0, 0, 4, 6, 6, 7});
+  CHECK(bench.run(kernels::scatter_add{2}, bench.counted({4}), named) == numbers{0, 2});
+  CHECK(bench.run(kernels::scatter_add{1}, bench.real({3}, {3, 4, 5}),
+                  bench.indices({3}, {0, 0, 0})) == numbers{12});
 }
 
 TEMPLATE_LIST_TEST_CASE("a condition that is not 0 holds, and what is not chosen does not show", "",
                         backends) {
-  const desk on{TestType()};
+  const desk bench{TestType()};
   using numbers = std::vector<float>;
-  const auto condition = on.real({4}, {0, -1, not_a_number, infinity});
-  const auto a = on.real({4}, {not_a_number, 1, 2, 3});
-  const auto b = on.real({4}, {9, infinity, 9, not_a_number});
-  const auto nine = on.real({}, {9});
-  CHECK(on.of(kernels::select{}, condition, a, b) == numbers{9, 1, 2, 3});
-  CHECK(on.of(kernels::select{}, condition, a, nine) == numbers{9, 1, 2, 3});
-  CHECK(on.of(kernels::select{}, condition, nine, on.counted({4})) == numbers{0, 9, 9, 9});
-  CHECK(on.of(kernels::select{}, on.real({2, 1}, {1, 0}), on.counted({2, 3}), nine) ==
+  const auto condition = bench.real({4}, {0, -1, not_a_number, infinity});
+  const auto a = bench.real({4}, {not_a_number, 1, 2, 3});
+  const auto b = bench.real({4}, {9, infinity, 9, not_a_number});
+  const auto nine = bench.real({}, {9});
+  CHECK(bench.run(kernels::select{}, condition, a, b) == numbers{9, 1, 2, 3});
+  CHECK(bench.run(kernels::select{}, condition, a, nine) == numbers{9, 1, 2, 3});
+  CHECK(bench.run(kernels::select{}, condition, nine, bench.counted({4})) == numbers{0, 9, 9, 9});
+  CHECK(bench.run(kernels::select{}, bench.real({2, 1}, {1, 0}), bench.counted({2, 3}), nine) ==
         numbers{0, 1, 2, 9, 9, 9});
 }
 
 TEMPLATE_LIST_TEST_CASE("every matrix of a batch is multiplied with its own", "", backends) {
-  const desk on{TestType()};
+  const desk bench{TestType()};
   using glia::transpose;
   using numbers = std::vector<float>;
-  const auto a = on.counted({2, 1, 2});
-  const auto b = on.counted({2, 2, 2});
-  CHECK(on.of(kernels::batched_matmul{}, a, b) == numbers{2, 3, 26, 31});
-  CHECK(on.of(kernels::batched_matmul{transpose::second}, a, b) == numbers{1, 3, 23, 33});
-  CHECK(on.of(kernels::batched_matmul{transpose::first}, on.counted({2, 2, 1}), b) ==
+  const auto a = bench.counted({2, 1, 2});
+  const auto b = bench.counted({2, 2, 2});
+  CHECK(bench.run(kernels::batched_matmul{}, a, b) == numbers{2, 3, 26, 31});
+  CHECK(bench.run(kernels::batched_matmul{transpose::second}, a, b) == numbers{1, 3, 23, 33});
+  CHECK(bench.run(kernels::batched_matmul{transpose::first}, bench.counted({2, 2, 1}), b) ==
         numbers{2, 3, 26, 31});
 }
 
 TEMPLATE_LIST_TEST_CASE("many products, too large for one cache, are computed one a thread", "",
                         backends) {
-  const desk on{TestType()};
-  const auto number = on.counted({64, 1, 1});
-  const auto a = on.device.run(kernels::broadcast_to{{64, 513, 512}}, number);
-  const auto b = on.device.run(kernels::broadcast_to{{64, 512, 1}}, number);
-  const auto c = on.of(kernels::batched_matmul{}, a, b);
+  const desk bench{TestType()};
+  const auto number = bench.counted({64, 1, 1});
+  const auto a = bench.device.run(kernels::broadcast_to{{64, 513, 512}}, number);
+  const auto b = bench.device.run(kernels::broadcast_to{{64, 512, 1}}, number);
+  const auto c = bench.run(kernels::batched_matmul{}, a, b);
   for (std::size_t i = 0; i < 64; ++i) {
     CHECK(c[i * 513] == 512.0F * static_cast<float>(i * i));
     CHECK(c[i * 513 + 512] == 512.0F * static_cast<float>(i * i));
@@ -123,41 +126,46 @@ TEMPLATE_LIST_TEST_CASE("many products, too large for one cache, are computed on
 }
 
 TEMPLATE_LIST_TEST_CASE("nothing can be arranged, too", "", backends) {
-  const desk on{TestType()};
+  const desk bench{TestType()};
   using numbers = std::vector<float>;
-  const auto none = on.real({0, 3}, {});
-  const auto x = on.counted({1, 3});
-  CHECK(values_of(on.device, on.concat(0, none, x)) == numbers{0, 1, 2});
-  CHECK(on.device.run(kernels::slice{1, 3, 0}, x).shape() == glia::shape{1, 0});
-  CHECK(on.of(kernels::norm{}, none) == numbers{0});
-  CHECK(on.of(kernels::pad{0, 1, 1, 4}, none) == numbers(6, 4));
-  CHECK(on.of(kernels::pad{1, 1, 0}, on.real({2, 0}, {})) == numbers{0, 0});
-  CHECK(on.device.run(kernels::permute_axes{{1, 0}}, none).shape() == glia::shape{3, 0});
-  CHECK(on.of(kernels::gather{}, none, on.indices({2}, {0, 1})) == numbers(6, 0));
-  CHECK(on.device.run(kernels::gather{}, x, on.indices({0}, {})).shape() == glia::shape{0, 3});
-  CHECK(on.of(kernels::scatter_add{2}, none, on.indices({0}, {})) == numbers(6, 0));
-  CHECK(on.device.run(kernels::scatter_add{0}, x, on.indices({1}, {0})).shape() ==
+  const auto empty = bench.real({0, 3}, {});
+  const auto x = bench.counted({1, 3});
+  CHECK(values_of(bench.device, bench.concat(0, empty, x)) == numbers{0, 1, 2});
+  CHECK(bench.device.run(kernels::slice{1, 3, 0}, x).shape() == glia::shape{1, 0});
+  CHECK(bench.run(kernels::norm{}, empty) == numbers{0});
+  CHECK(bench.run(kernels::pad{0, 1, 1, 4}, empty) == numbers(6, 4));
+  CHECK(bench.run(kernels::pad{1, 1, 0}, bench.real({2, 0}, {})) == numbers{0, 0});
+  CHECK(bench.device.run(kernels::permute_axes{{1, 0}}, empty).shape() == glia::shape{3, 0});
+  CHECK(bench.run(kernels::gather{}, empty, bench.indices({2}, {0, 1})) == numbers(6, 0));
+  CHECK(bench.device.run(kernels::gather{}, x, bench.indices({0}, {})).shape() ==
         glia::shape{0, 3});
-  CHECK(on.device.run(kernels::select{}, none, x, on.real({}, {1})).shape() == glia::shape{0, 3});
-  CHECK(on.of(kernels::batched_matmul{}, on.real({2, 1, 0}, {}), on.real({2, 0, 2}, {})) ==
-        numbers(4, 0));
-  CHECK(on.device.run(kernels::batched_matmul{}, on.real({0, 2, 3}, {}), on.real({0, 3, 1}, {}))
+  CHECK(bench.run(kernels::scatter_add{2}, empty, bench.indices({0}, {})) == numbers(6, 0));
+  CHECK(bench.device.run(kernels::scatter_add{0}, x, bench.indices({1}, {0})).shape() ==
+        glia::shape{0, 3});
+  CHECK(bench.device.run(kernels::select{}, empty, x, bench.real({}, {1})).shape() ==
+        glia::shape{0, 3});
+  CHECK(bench.run(kernels::batched_matmul{}, bench.real({2, 1, 0}, {}),
+                  bench.real({2, 0, 2}, {})) == numbers(4, 0));
+  CHECK(bench.device
+            .run(kernels::batched_matmul{}, bench.real({0, 2, 3}, {}), bench.real({0, 3, 1}, {}))
             .shape() == glia::shape{0, 2, 1});
   // As many rows of nothing as would take ages.
-  const auto wide = on.device.run(kernels::full{{0, std::size_t{1} << 50}, 0});
-  const auto tall = on.device.run(kernels::permute_axes{{1, 0}}, wide);
-  CHECK(on.device.run(kernels::slice{0, 5, std::size_t{1} << 49}, tall).size() == 0);
-  CHECK(on.concat(1, tall, tall).size() == 0);
-  CHECK(on.device.run(kernels::pad{1, 0, 0}, tall).size() == 0);
+  const auto wide = bench.device.run(kernels::full{{0, std::size_t{1} << 50}, 0});
+  const auto tall = bench.device.run(kernels::permute_axes{{1, 0}}, wide);
+  CHECK(bench.device.run(kernels::slice{0, 5, std::size_t{1} << 49}, tall).size() == 0);
+  CHECK(bench.concat(1, tall, tall).size() == 0);
+  CHECK(bench.device.run(kernels::pad{1, 0, 0}, tall).size() == 0);
 }
 
 TEMPLATE_LIST_TEST_CASE("numbers without axes are arranged, too", "", backends) {
-  const desk on{TestType()};
+  const desk bench{TestType()};
   using numbers = std::vector<float>;
-  const auto one = on.real({}, {1});
-  CHECK(on.of(kernels::permute_axes{}, one) == numbers{1});
-  CHECK(on.of(kernels::select{}, one, on.real({}, {2}), on.real({}, {3})) == numbers{2});
-  const auto row = on.device.run(kernels::gather{}, on.counted({3, 2}), on.indices({}, {1}));
+  const auto number = bench.real({}, {1});
+  CHECK(bench.run(kernels::permute_axes{}, number) == numbers{1});
+  CHECK(bench.run(kernels::select{}, number, bench.real({}, {2}), bench.real({}, {3})) ==
+        numbers{2});
+  const auto row =
+      bench.device.run(kernels::gather{}, bench.counted({3, 2}), bench.indices({}, {1}));
   CHECK(row.shape() == glia::shape{2});
-  CHECK(on.of(kernels::scatter_add{2}, row, on.indices({}, {0})) == numbers{2, 3, 0, 0});
+  CHECK(bench.run(kernels::scatter_add{2}, row, bench.indices({}, {0})) == numbers{2, 3, 0, 0});
 }

@@ -55,11 +55,11 @@ void end_and_go_on(int signal, int ends, const std::string& network, const std::
   const auto folder = scratch.path() / "ended";
   std::mt19937 random(std::random_device{}());
   // Some before a training has begun, however long that takes, and each training several times.
-  std::bernoulli_distribution before(0.3);
+  std::bernoulli_distribution early(0.3);
   std::uniform_real_distribution<double> share(0, 1);
   const auto moment = [&] {
     const seconds training = std::max(takes - begins, takes / 10);
-    return before(random) ? share(random) * begins : begins + share(random) / 3 * training;
+    return early(random) ? share(random) * begins : begins + share(random) / 3 * training;
   };
   int ended = 0;
   int in_training = 0;

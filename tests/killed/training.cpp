@@ -27,11 +27,11 @@ struct bright_corners {
   }
   void input(std::size_t i, std::span<float> values) const {
     const auto corner = static_cast<std::size_t>(label(i));
-    for (std::size_t at = 0; at < values.size(); ++at) {
-      const std::size_t quarter = at / side / (side / 2) * 2 + at % side / (side / 2);
+    for (std::size_t index = 0; index < values.size(); ++index) {
+      const std::size_t quarter = index / side / (side / 2) * 2 + index % side / (side / 2);
       const float noise = static_cast<float>(
-          glia::detail::random_bits({.seed = i}, static_cast<std::uint32_t>(at)) * 0x1p-32);
-      values[at] = noise + (quarter == corner ? 0.2F : 0.0F);
+          glia::detail::random_bits({.seed = i}, static_cast<std::uint32_t>(index)) * 0x1p-32);
+      values[index] = noise + (quarter == corner ? 0.2F : 0.0F);
     }
   }
 };

@@ -56,8 +56,8 @@ TEST_CASE("an activation called with an array gives its values") {
                                               std::exp(3.0) / total, 1.0 / 3, 1.0 / 3, 1.0 / 3}) <
         tolerance::hand_computed);
   CHECK((p.shape() == logits.shape()));
-  const xt::xarray<double> one = glia::sigmoid(xt::xarray<double>{-1, 0});
-  CHECK(test::distance(one, std::vector<double>{1 / (1 + std::exp(1.0)), 0.5}) < 1e-15);
+  const xt::xarray<double> actual = glia::sigmoid(xt::xarray<double>{-1, 0});
+  CHECK(test::distance(actual, std::vector<double>{1 / (1 + std::exp(1.0)), 0.5}) < 1e-15);
   // Rows are rows, whatever the layout; numbers are still parameters.
   const xt::xarray<float, xt::layout_type::column_major> columns = logits;
   CHECK((glia::softmax(columns) == p));

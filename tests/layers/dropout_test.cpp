@@ -39,8 +39,8 @@ TEST_CASE("two dropout layers of one model drop different elements") {
   const glia::sequential two{glia::dropout{0.5}, glia::dropout{0.5}};
   const auto y = test::run_layer(two, {1, 10000}, std::vector<float>(10000, 1.0F), {},
                                  glia::run_mode::training);
-  const auto kept = std::count_if(y.begin(), y.end(), [](float v) { return v != 0; });
-  CHECK(std::abs(static_cast<double>(kept) / 10000 - 0.25) < 0.02);
+  const auto remaining = std::count_if(y.begin(), y.end(), [](float v) { return v != 0; });
+  CHECK(std::abs(static_cast<double>(remaining) / 10000 - 0.25) < 0.02);
 }
 
 TEST_CASE("dropout has the right gradients and refuses a rate of 1") {

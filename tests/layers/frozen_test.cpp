@@ -31,11 +31,11 @@ std::vector<std::string> trainable_names(const Model& net) {
 /// Which parameters differ from what they were.
 template <class Model>
 std::vector<std::string> changed_names(const Model& net,
-                                       const std::vector<xt::xarray<float>>& before) {
+                                       const std::vector<xt::xarray<float>>& initial) {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < before.size(); ++i) {
+  for (std::size_t i = 0; i < initial.size(); ++i) {
     const std::string& name = net.parameters()[i].spec.name;
-    if (net.get(name) != before[i]) {
+    if (net.get(name) != initial[i]) {
       names.push_back(name);
     }
   }
@@ -69,14 +69,14 @@ outcome pass(const Description& layers, const glia::shape& batch) {
          test::tensor_of(device, s,
                          glia::testing::test_values(s, static_cast<std::uint32_t>(10 + i)))});
   }
-  glia::tape on(device);
+  glia::tape tape(device);
   std::vector<glia::gradient_slot> slots;
-  glia::scope s(on, parameters, slots, glia::run_mode::training, {.seed = 1});
+  glia::scope s(tape, parameters, slots, glia::run_mode::training, {.seed = 1});
   const auto y = s.run_model(
-      layers, on.constant(test::tensor_of(device, batch, glia::testing::test_values(batch, 1))));
+      layers, tape.constant(test::tensor_of(device, batch, glia::testing::test_values(batch, 1))));
   const auto weights =
-      on.constant(test::tensor_of(device, y.shape(), glia::testing::test_values(y.shape(), 2)));
-  on.backward(glia::ops::sum(y * weights));
+      tape.constant(test::tensor_of(device, y.shape(), glia::testing::test_values(y.shape(), 2)));
+  tape.backward(glia::ops::sum(y * weights));
   outcome result;
   result.output.resize(y.shape().size());
   device.to_host(y.value(), std::span<double>(result.output));
@@ -84,7 +84,7 @@ outcome pass(const Description& layers, const glia::shape& batch) {
     auto& gradient = result.gradients.emplace_back();
     if (slots[i]) {
       gradient.resize(plan.parameters[i].shape.size());
-      device.to_host(on.take_gradient(slots[i]), std::span<double>(gradient));
+      device.to_host(tape.take_gradient(slots[i]), std::span<double>(gradient));
     }
   }
   return result;
@@ -101,11 +101,11 @@ TEST_CASE("frozen parameters are not trained, those around them are") {
                                          "batch_norm_1.gamma", "batch_norm_1.beta",
                                          "dense_2.kernel",     "dense_2.bias"};
   CHECK(trainable_names(net) == trained);
-  const auto before = values_of(net);
+  const auto initial = values_of(net);
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   trainer.fit(test::quadrants{40}, {.epochs = 2, .batch_size = 10, .progress = nullptr});
   // And the statistics of the batch normalization that is not frozen.
-  CHECK(changed_names(net, before) ==
+  CHECK(changed_names(net, initial) ==
         std::vector<std::string>{"dense_0.kernel", "dense_0.bias", "batch_norm_1.gamma",
                                  "batch_norm_1.beta", "batch_norm_1.moving_mean",
                                  "batch_norm_1.moving_variance", "dense_2.kernel", "dense_2.bias"});
@@ -119,7 +119,7 @@ TEST_CASE("what is frozen is left alone also where layers run depth-first") {
                                                dropout{0.5}}},
                              conv2d{.filters = 3, .kernel_size = 1}, flatten{}, dense{2}},
                   {6, 6, 1}};
-  const auto before = values_of(net);
+  const auto initial = values_of(net);
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.1}};
   glia::batch b{.size = 20,
                 .input_shape = {20, 6, 6, 1},
@@ -129,9 +129,9 @@ TEST_CASE("what is frozen is left alone also where layers run depth-first") {
                 .targets = glia::testing::test_values({20, 2}, 2)};
   trainer.step(b);
   trainer.step(b);
-  CHECK(changed_names(net, before) == std::vector<std::string>{"conv2d_0.kernel", "conv2d_0.bias",
-                                                               "conv2d_2.kernel", "conv2d_2.bias",
-                                                               "dense_0.kernel", "dense_0.bias"});
+  CHECK(changed_names(net, initial) == std::vector<std::string>{"conv2d_0.kernel", "conv2d_0.bias",
+                                                                "conv2d_2.kernel", "conv2d_2.bias",
+                                                                "dense_0.kernel", "dense_0.bias"});
 }
 
 TEST_CASE("a frozen batch_norm uses its running statistics in training and keeps them") {
@@ -162,11 +162,11 @@ TEST_CASE("a model knows where what is frozen ends, wherever that is") {
   const auto end = [](const auto& description, const shape& sample = {3}) {
     return glia::model{description, sample}.frozen_output_shape().value_or(shape{});
   };
-  const shape none{};
+  const shape no_shape{};
   const frozen body{dense{3}};
   const frozen net{sequential{dense{4, glia::relu}, dropout{0.5}}};
-  CHECK(end(sequential{dense{3}, dense{2}}) == none);
-  CHECK(end(sequential{flatten{}, glia::relu, dense{2}}) == none);
+  CHECK(end(sequential{dense{3}, dense{2}}) == no_shape);
+  CHECK(end(sequential{flatten{}, glia::relu, dense{2}}) == no_shape);
   CHECK(end(sequential{body, dense{2}}) == shape{3});
   CHECK(end(sequential{flatten{}, body, dense{2}}, {2, 2}) == shape{3});
   CHECK(end(sequential{body, net}) == shape{4});
@@ -177,25 +177,25 @@ TEST_CASE("a model knows where what is frozen ends, wherever that is") {
   CHECK(end(sequential{body, flatten{}, net, glia::lambda{"double", [](auto x) { return x + x; }},
                        dense{2}, net}) == shape{4});
   // Dropout differs from step to step, and what is trained does.
-  CHECK(end(sequential{dropout{0.5}, body, dense{2}}) == none);
+  CHECK(end(sequential{dropout{0.5}, body, dense{2}}) == no_shape);
   CHECK(end(sequential{body, dropout{0.5}, frozen{dense{5}}, dense{2}}) == shape{3});
-  CHECK(end(sequential{dense{2}, body}) == none);
-  CHECK(end(sequential{batch_norm{}, body}) == none);
+  CHECK(end(sequential{dense{2}, body}) == no_shape);
+  CHECK(end(sequential{batch_norm{}, body}) == no_shape);
   // Within what holds it, and behind branches that meet again.
   CHECK(end(sequential{sequential{body, flatten{}}, dense{2}}) == shape{3});
   CHECK(end(frozen{sequential{body, dense{2}}}) == shape{2});
   CHECK(end(sequential{glia::residual{body}, dense{2}}) == shape{3});
   CHECK(end(sequential{body, glia::residual{dense{3}}, dense{2}}) == shape{3});
   // The samples go past what is frozen, or each other's.
-  CHECK(end(sequential{glia::residual{dense{3}, body}, dense{2}}) == none);
-  CHECK(end(sequential{glia::residual{sequential{body, dense{3}}}, dense{2}}) == none);
+  CHECK(end(sequential{glia::residual{dense{3}, body}, dense{2}}) == no_shape);
+  CHECK(end(sequential{glia::residual{sequential{body, dense{3}}}, dense{2}}) == no_shape);
   CHECK(end(sequential{body,
                        glia::lambda{"centered",
                                     [](auto x) {
                                       const auto& s = x.shape();
                                       return x - glia::ops::sum_to(x, {1, s[1]});
                                     }},
-                       dense{2}}) == none);
+                       dense{2}}) == no_shape);
 }
 
 TEST_CASE("gradients pass through frozen layers to what comes before them") {

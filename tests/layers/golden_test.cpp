@@ -62,10 +62,11 @@ TEST_CASE("transposed convolutions are torch's, and their sizes Keras's") {
 
 TEST_CASE("depthwise and separable convolutions are torch's") {
   const glia::shape batch{2, 5, 4, 3};
-  const glia::depthwise_conv2d each{.kernel_size = {3, 2}, .strides = 2, .depth_multiplier = 2};
-  CHECK(test::distance(outputs_of(each, batch, 71, {83, 97}), glia_golden::depthwise) <
+  const glia::depthwise_conv2d depthwise{
+      .kernel_size = {3, 2}, .strides = 2, .depth_multiplier = 2};
+  CHECK(test::distance(outputs_of(depthwise, batch, 71, {83, 97}), glia_golden::depthwise) <
         tolerance::golden);
-  CHECK(gradient_error_of(each, batch) < tolerance::gradient);
+  CHECK(gradient_error_of(depthwise, batch) < tolerance::gradient);
   const glia::separable_conv2d separable{
       .filters = 4, .kernel_size = 3, .padding = glia::same, .depth_multiplier = 2};
   CHECK(test::distance(outputs_of(separable, batch, 71, {83, 89, 97}), glia_golden::separable) <

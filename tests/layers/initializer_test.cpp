@@ -36,13 +36,13 @@ TEST_CASE("initializers have the spread of their formulas") {
     double deviation;
     bool uniform;
   };
-  const std::vector<expectation> all{{glia::glorot_uniform(), std::sqrt(2.0 / 2250), true},
-                                     {glia::glorot_normal(), std::sqrt(2.0 / 2250), false},
-                                     {glia::he_uniform(), std::sqrt(2.0 / 450), true},
-                                     {glia::he_normal(), std::sqrt(2.0 / 450), false},
-                                     {glia::lecun_uniform(), std::sqrt(1.0 / 450), true},
-                                     {glia::lecun_normal(), std::sqrt(1.0 / 450), false}};
-  for (const expectation& e : all) {
+  const std::vector<expectation> expectations{{glia::glorot_uniform(), std::sqrt(2.0 / 2250), true},
+                                              {glia::glorot_normal(), std::sqrt(2.0 / 2250), false},
+                                              {glia::he_uniform(), std::sqrt(2.0 / 450), true},
+                                              {glia::he_normal(), std::sqrt(2.0 / 450), false},
+                                              {glia::lecun_uniform(), std::sqrt(1.0 / 450), true},
+                                              {glia::lecun_normal(), std::sqrt(1.0 / 450), false}};
+  for (const expectation& e : expectations) {
     INFO(glia::text(e.initial));
     const moments m = moments_of(e.initial, s);
     CHECK(std::abs(m.mean) < 4 * e.deviation / std::sqrt(90000));

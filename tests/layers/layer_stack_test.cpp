@@ -41,11 +41,11 @@ TEST_CASE("a stack trains as a sequential does, and its errors name the place") 
   const std::vector<any_layer> layers{dense{6, glia::tanh}, dropout{0.5}, dense{2}};
   model net{layer_stack{layers}, {4}};
   model expected{sequential{dense{6, glia::tanh}, dropout{0.5}, dense{2}}, {4}};
-  trainer one{net, softmax_cross_entropy{}, adam{}};
-  trainer other{expected, softmax_cross_entropy{}, adam{}};
+  trainer stack_trainer{net, softmax_cross_entropy{}, adam{}};
+  trainer expected_trainer{expected, softmax_cross_entropy{}, adam{}};
   for (int step = 0; step < 3; ++step) {
-    one.step(b);
-    other.step(b);
+    stack_trainer.step(b);
+    expected_trainer.step(b);
   }
   CHECK((net.get("dense_1.kernel") == expected.get("dense_1.kernel")));
   CHECK(test::message_of<shape_error>([&] {

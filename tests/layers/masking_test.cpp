@@ -59,18 +59,18 @@ double gradient_error_behind_mask(const Layer& layer, const glia::shape& batch) 
 }
 
 template <class Layer>
-void check_masked(Layer layer, const auto& all, const auto& last) {
+void check_masked(Layer layer, const auto& expected_sequence, const auto& expected_last) {
   INFO(layer);
   const glia::shape batch{masked_samples, masked_steps, 4};
   for (const float filling : {0.0F, 9.0F}) {
-    const auto of = [&](const Layer& one) {
-      return test::outputs_of(glia::sequential{glia::masking{filling}, one}, batch,
+    const auto outputs = [&](const Layer& recurrent) {
+      return test::outputs_of(glia::sequential{glia::masking{filling}, recurrent}, batch,
                               masked_input(4, 13, filling), {17, 19, 29});
     };
     layer.return_sequences = true;
-    CHECK(test::distance(of(layer), all) < tolerance::golden);
+    CHECK(test::distance(outputs(layer), expected_sequence) < tolerance::golden);
     layer.return_sequences = false;
-    CHECK(test::distance(of(layer), last) < tolerance::golden);
+    CHECK(test::distance(outputs(layer), expected_last) < tolerance::golden);
   }
   layer.return_sequences = true;
   CHECK(gradient_error_behind_mask(layer, batch) < tolerance::gradient);
@@ -182,12 +182,12 @@ TEST_CASE("a mask reaches what follows, and no branch but its own") {
 TEST_CASE("a sample without any steps has states and means of zeros") {
   const std::vector<float> nothing(5 * 4);
   const std::vector<float> zeros(3);
-  const auto of = [&](const auto& layer, const std::vector<std::size_t>& offsets) {
+  const auto outputs = [&](const auto& layer, const std::vector<std::size_t>& offsets) {
     return test::outputs_of(glia::sequential{glia::masking{}, layer}, {1, 5, 4}, nothing, offsets);
   };
-  CHECK(of(glia::gru{.units = 3}, {17, 19, 29}) == zeros);
-  CHECK(of(glia::lstm{.units = 3}, {17, 19, 29}) == zeros);
-  CHECK(of(glia::global_avg_pool1d{}, {}) == std::vector<float>(4));
+  CHECK(outputs(glia::gru{.units = 3}, {17, 19, 29}) == zeros);
+  CHECK(outputs(glia::lstm{.units = 3}, {17, 19, 29}) == zeros);
+  CHECK(outputs(glia::global_avg_pool1d{}, {}) == std::vector<float>(4));
 }
 
 TEST_CASE("attention gives its output bias where no step is seen, in every precision") {
@@ -240,9 +240,10 @@ TEST_CASE("embeddings and masks say what they do not take") {
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
   for (const float wrong : {5.0F, -1.0F, 0.5F, NAN}) {
     const xt::xarray<float> words{{1, 2, 3}, {4, wrong, 0}};
-    const auto expected = [&](const std::string& got) {
-      return contains(got, "sequential[0] embedding(5, 2): sample 1 of the batch has the value ") &&
-             contains(got, "at index 1; expected integers from 0 to 4");
+    const auto expected = [&](const std::string& message) {
+      return contains(message,
+                      "sequential[0] embedding(5, 2): sample 1 of the batch has the value ") &&
+             contains(message, "at index 1; expected integers from 0 to 4");
     };
     CHECK(expected(message_of<glia::data_error>([&] { static_cast<void>(net.predict(words)); })));
     CHECK(expected(message_of<glia::data_error>(
@@ -263,7 +264,7 @@ TEST_CASE("noise is normally distributed, in training alone") {
   const std::vector<float> y = test::run_layer(noise, batch, x, {}, glia::run_mode::training);
   // Moments of 100,000 numbers, within five standard errors.
   double moments[4] = {};
-  double within[3] = {};
+  double fractions[3] = {};
   for (const float value : y) {
     const double z = (static_cast<double>(value) - 1) / 2;
     double power = 1;
@@ -272,16 +273,16 @@ TEST_CASE("noise is normally distributed, in training alone") {
       moment += power / static_cast<double>(y.size());
     }
     for (int k = 0; k < 3; ++k) {
-      within[k] += std::abs(z) < k + 1 ? 1.0 / static_cast<double>(y.size()) : 0;
+      fractions[k] += std::abs(z) < k + 1 ? 1.0 / static_cast<double>(y.size()) : 0;
     }
   }
   CHECK(std::abs(moments[0]) < 0.016);
   CHECK(std::abs(moments[1] - 1) < 0.023);
   CHECK(std::abs(moments[2]) < 0.062);
   CHECK(std::abs(moments[3] - 3) < 0.16);
-  CHECK(std::abs(within[0] - 0.682689) < 0.0074);
-  CHECK(std::abs(within[1] - 0.954500) < 0.0033);
-  CHECK(std::abs(within[2] - 0.997300) < 0.0009);
+  CHECK(std::abs(fractions[0] - 0.682689) < 0.0074);
+  CHECK(std::abs(fractions[1] - 0.954500) < 0.0033);
+  CHECK(std::abs(fractions[2] - 0.997300) < 0.0009);
   CHECK(contains(message_of<glia::value_error>(
                      [] { static_cast<void>(glia::plan_model(glia::gaussian_noise{-1}, {3})); }),
                  "expected a finite stddev of at least 0, got -1"));

@@ -82,10 +82,10 @@ TEST_CASE("parameters are called by the names around their layer") {
 
 TEST_CASE("a layer put in front renames nothing that has a name") {
   const named features{"features", sequential{dense{4}, dense{3}}};
-  const auto before = names_of(features);
-  auto behind = names_of(sequential{dense{3}, features});
-  behind.erase(behind.begin(), behind.begin() + 2);
-  CHECK(behind == before);
+  const auto expected = names_of(features);
+  auto stacked = names_of(sequential{dense{3}, features});
+  stacked.erase(stacked.begin(), stacked.begin() + 2);
+  CHECK(stacked == expected);
 }
 
 TEST_CASE("two parameters of one name are refused, and a name that is none") {
@@ -116,19 +116,19 @@ TEST_CASE("nodes know their layer, in the backward pass as well") {
   const named net{"net", sequential{dense{4, glia::tanh}, named{"last", dense{2}}}};
   using R = glia::recorder;
   const R rec;
-  glia::tape at(rec);
-  const glia::model of{net, {3}};
-  glia::parameter_list parameters = glia::detail::as_inputs(rec, of.parameters());
+  glia::tape tape(rec);
+  const glia::model model{net, {3}};
+  glia::parameter_list parameters = glia::detail::as_inputs(rec, model.parameters());
   std::vector<glia::gradient_slot> slots;
-  glia::scope s(at, parameters, slots, rec.input("key", {{4}, glia::element::index}));
-  const auto y = of.describe(s, at.constant(rec.input("x", glia::real_of({5, 3}))));
-  at.backward(glia::ops::sum(y));
-  std::vector<std::string> seen;
+  glia::scope s(tape, parameters, slots, rec.input("key", {{4}, glia::element::index}));
+  const auto y = model.describe(s, tape.constant(rec.input("x", glia::real_of({5, 3}))));
+  tape.backward(glia::ops::sum(y));
+  std::vector<std::string> places;
   for (const glia::graph_node& node : rec.recorded().nodes()) {
     const std::string place = rec.recorded().place_of(node).name;
-    if (seen.empty() || seen.back() != place) {
-      seen.push_back(place);
+    if (places.empty() || places.back() != place) {
+      places.push_back(place);
     }
   }
-  CHECK(seen == names{"net.dense_0", "net.last", "", "net.last", "net.dense_0"});
+  CHECK(places == names{"net.dense_0", "net.last", "", "net.last", "net.dense_0"});
 }

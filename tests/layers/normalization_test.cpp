@@ -80,14 +80,14 @@ TEST_CASE("an infinite epsilon is refused") {
 TEST_CASE("normalization of equal numbers gives beta") {
   const auto check = [](const auto& layer) {
     constexpr float number = 0.1F;
-    const glia::shape in{7, 5, 4};
-    const std::vector<float> x(in.size(), number);
+    const glia::shape batch{7, 5, 4};
+    const std::vector<float> x(batch.size(), number);
     const std::vector<float> beta{1, -2, 3, 0.5F};
     std::vector<std::vector<float>> parameters{{2, 1, 3, 5}, beta};
     if (glia::plan_model(layer, {5, 4}).parameters.size() > 2) {
       parameters.insert(parameters.end(), {{0, 0, 0, 0}, {1, 1, 1, 1}});
     }
-    const auto y = test::run_layer(layer, in, x, parameters, glia::run_mode::training);
+    const auto y = test::run_layer(layer, batch, x, parameters, glia::run_mode::training);
     for (std::size_t i = 0; i < x.size(); ++i) {
       INFO("element " << i);
       CHECK(static_cast<float>(y[i]) == beta[i % 4]);

@@ -79,9 +79,9 @@ TEST_CASE("a network of branches trains to the same bits on any number of thread
     CHECK(h.epochs.back().training.metric_values.at(0) > 0.95);
     return test::parameters_of(net);
   };
-  const std::vector<float> one = trained(1);
-  CHECK(one == trained(2));
-  CHECK(one == trained(3));
+  const std::vector<float> expected = trained(1);
+  CHECK(expected == trained(2));
+  CHECK(expected == trained(3));
 }
 
 TEST_CASE("branches that do not fit together say which, where") {

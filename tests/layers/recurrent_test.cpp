@@ -99,26 +99,26 @@ TEST_CASE("dropout of recurrent layers is that of a sample at all steps") {
 
 TEST_CASE("what recurrent layers keep grows with the number of steps alone") {
   using device_type = test::cost;
-  const auto kept = [](const auto& layer, std::size_t steps) {
+  const auto measure = [](const auto& layer, std::size_t steps) {
     const device_type device;
-    const auto made = [&](const glia::shape& extents) {
+    const auto make_tensor = [&](const glia::shape& extents) {
       return device.from_host(std::span<const float>(), extents);
     };
     glia::parameter_list parameters;
     for (const auto& spec : glia::plan_model(layer, {steps, 2}).parameters) {
-      parameters.push_back({spec, made(spec.shape)});
+      parameters.push_back({spec, make_tensor(spec.shape)});
     }
-    glia::tape on(device);
+    glia::tape tape(device);
     std::vector<glia::gradient_slot> slots;
-    glia::scope s(on, parameters, slots, glia::run_mode::training, {.seed = 1});
-    const auto x = on.constant(made({1, steps, 2}));
+    glia::scope s(tape, parameters, slots, glia::run_mode::training, {.seed = 1});
+    const auto x = tape.constant(make_tensor({1, steps, 2}));
     const auto bytes = device.start_section();
     const auto y = s.run_model(layer, x);
     return static_cast<double>(*bytes) / sizeof(float) / static_cast<double>(steps * layer.units);
   };
   // For each further step, in units.
   const auto grows = [&](const auto& layer) {
-    return (200 * kept(layer, 200) - 50 * kept(layer, 50)) / 150;
+    return (200 * measure(layer, 200) - 50 * measure(layer, 50)) / 150;
   };
   CHECK(grows(glia::gru{.units = 128}) == Approx(5));
   CHECK(grows(glia::lstm{.units = 128}) == Approx(6));
@@ -132,7 +132,7 @@ TEST_CASE("what recurrent layers keep grows with the number of steps alone") {
 TEST_CASE("a GRU adds up two marked numbers of a hundred steps") {
   // Hochreiter and Schmidhuber, 1997: 0.167 is what no memory gets.
   constexpr std::size_t steps = 100;
-  const auto made = [](std::size_t samples, std::uint64_t seed) {
+  const auto make_data = [](std::size_t samples, std::uint64_t seed) {
     xt::xarray<float> x = xt::zeros<float>({samples, steps, std::size_t{2}});
     xt::xarray<float> y = xt::zeros<float>({samples, std::size_t{1}});
     glia::random_stream random({.seed = seed});
@@ -141,15 +141,15 @@ TEST_CASE("a GRU adds up two marked numbers of a hundred steps") {
         x(n, t, 0) = static_cast<float>(random.uniform());
       }
       for (const std::size_t half : {std::size_t{0}, steps / 2}) {
-        const std::size_t at = half + random.integer(steps / 2);
-        x(n, at, 1) = 1;
-        y(n, 0) += x(n, at, 0);
+        const std::size_t marked = half + random.integer(steps / 2);
+        x(n, marked, 1) = 1;
+        y(n, 0) += x(n, marked, 0);
       }
     }
     return std::pair(x, y);
   };
-  const auto [x, y] = made(5000, 1);
-  const auto [unseen, sums] = made(500, 2);
+  const auto [x, y] = make_data(5000, 1);
+  const auto [unseen, sums] = make_data(500, 2);
   glia::model net{glia::sequential{glia::gru{.units = 48}, glia::dense{1}}, {steps, 2}};
   glia::trainer trainer{net,
                         glia::mean_squared_error{},
@@ -205,7 +205,7 @@ TEST_CASE("a recurrent network learns a sum over its sequences, to the same bits
     CHECK(h.epochs.back().training.metric_values.at(0) > 0.93);
     return test::parameters_of(net);
   };
-  const std::vector<float> one = trained(1);
-  CHECK(one == trained(2));
-  CHECK(one == trained(3));
+  const std::vector<float> expected = trained(1);
+  CHECK(expected == trained(2));
+  CHECK(expected == trained(3));
 }

@@ -39,14 +39,14 @@ TEST_CASE("with causal attention no output changes when a later step does") {
   for (std::size_t i = 0; i < x.size(); ++i) {
     x.data()[i] = static_cast<float>(i % 7) - 3;
   }
-  const xt::xarray<float> before = net.predict(x);
+  const xt::xarray<float> original = net.predict(x);
   x(0, 3, 1) = 100;
-  const xt::xarray<float> after = net.predict(x);
+  const xt::xarray<float> perturbed = net.predict(x);
   bool same = true;
   bool changed = false;
   for (std::size_t t = 0; t < 5; ++t) {
     for (std::size_t i = 0; i < 3; ++i) {
-      const bool equal = before(0, t, i) == after(0, t, i);
+      const bool equal = original(0, t, i) == perturbed(0, t, i);
       same = same && (t >= 3 || equal);
       changed = changed || (t >= 3 && !equal);
     }
@@ -71,9 +71,9 @@ TEST_CASE("positions are told by sines and cosines") {
 }
 
 TEST_CASE("a layer runs on each step as on a sample") {
-  const glia::time_distributed each{glia::dense{2}};
-  CHECK(glia::text(each) == "time_distributed(dense(2))");
-  CHECK(run_layer(each, {1, 3, 1}, {1, 2, 3}, {{1, 10}, {0, 0.5F}}) ==
+  const glia::time_distributed layer{glia::dense{2}};
+  CHECK(glia::text(layer) == "time_distributed(dense(2))");
+  CHECK(run_layer(layer, {1, 3, 1}, {1, 2, 3}, {{1, 10}, {0, 0.5F}}) ==
         std::vector<float>{1, 10.5F, 2, 20.5F, 3, 30.5F});
   const glia::time_distributed images{
       glia::sequential{glia::conv2d{.filters = 2, .kernel_size = 2}, glia::global_max_pool2d{}}};

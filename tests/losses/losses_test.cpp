@@ -16,19 +16,19 @@ std::vector<float> losses(const Loss& loss, const glia::shape& s, std::vector<fl
                           const std::vector<std::int32_t>& classes,
                           std::vector<float> values = {}) {
   const device_type device;
-  glia::tape on(device);
+  glia::tape tape(device);
   glia::targets t;
   if (values.empty()) {
     t.labels = device.from_host(std::span<const std::int32_t>(classes), {classes.size()});
   } else {
     t.values = test::tensor_of(device, s, std::move(values));
   }
-  const auto out = on.constant(test::tensor_of(device, s, std::move(y)));
+  const auto out = tape.constant(test::tensor_of(device, s, std::move(y)));
   return test::values_of(device, loss(out, t).value());
 }
 
-double near(const std::vector<float>& got, const std::vector<double>& expected) {
-  return test::distance(got, expected);
+double near(const std::vector<float>& actual, const std::vector<double>& expected) {
+  return test::distance(actual, expected);
 }
 
 }  // namespace
@@ -85,9 +85,9 @@ TEST_CASE("hinge of signs and of classes") {
 TEST_CASE("losses have the right gradients") {
   const auto check = [](const auto& loss, const glia::shape& s, bool classes) {
     INFO(loss.description());
-    const auto function = [&](const auto& at) {
-      using B = std::decay_t<decltype(at[0].device())>;
-      const B& device = at[0].device();
+    const auto function = [&](const auto& inputs) {
+      using B = std::decay_t<decltype(inputs[0].device())>;
+      const B& device = inputs[0].device();
       glia::targets t;
       if (classes) {
         const std::vector<std::int32_t> labels{1, 0, 2};
@@ -95,7 +95,7 @@ TEST_CASE("losses have the right gradients") {
       } else {
         t.values = test::tensor_of(device, s, {0.3F, 1, -1, 0.7F, 0, 1.9F, -0.4F, 0.2F, 1});
       }
-      return loss(at[0], t);
+      return loss(inputs[0], t);
     };
     CHECK(glia::testing::gradient_error(glia::cpu<double>(), function, {{s, 1U, 2}}) <
           tolerance::gradient);
@@ -159,9 +159,9 @@ TEST_CASE("targets take part in arithmetic as constants, on either side") {
   glia::tape tape(device);
   const auto t = device.from_host(std::span<const double>(std::array{2.0, 8.0}), {2});
   const auto y = tape.leaf(device.from_host(std::span<const double>(std::array{4.0, 2.0}), {2}));
-  const auto check = [&](const auto& got, double first, double second) {
+  const auto check = [&](const auto& actual, double first, double second) {
     std::array<double, 2> values{};
-    device.to_host(got.value(), std::span<double>(values));
+    device.to_host(actual.value(), std::span<double>(values));
     CHECK(values == std::array{first, second});
   };
   check(y + t, 6, 10);

@@ -16,16 +16,16 @@ namespace {
 using wide = long double;
 
 /// Sizes over 38 decades of both signs, and 0.
-std::vector<double> arguments(double most = 1e38) {
-  std::vector<double> all{0};
-  for (double size = 1e-37; size <= most; size *= 1.7) {
-    all.push_back(static_cast<float>(size));
-    all.push_back(static_cast<float>(-size));
+std::vector<double> arguments(double maximum = 1e38) {
+  std::vector<double> result{0};
+  for (double size = 1e-37; size <= maximum; size *= 1.7) {
+    result.push_back(static_cast<float>(size));
+    result.push_back(static_cast<float>(-size));
   }
   for (double x = -110; x <= 110; x += 0.73) {
-    all.push_back(static_cast<float>(x));
+    result.push_back(static_cast<float>(x));
   }
-  return all;
+  return result;
 }
 
 /// The largest relative error; what is a sum of so many numbers below those of full precision may
@@ -34,25 +34,25 @@ template <class T>
 class errors {
  public:
   explicit errors(std::size_t terms = 1)
-      : least_(4 * static_cast<double>(terms) *
-               static_cast<double>(std::numeric_limits<T>::min())) {}
-  void add(double got, wide expected, double at) {
+      : minimum_(4 * static_cast<double>(terms) *
+                 static_cast<double>(std::numeric_limits<T>::min())) {}
+  void add(double actual, wide expected, double argument) {
     const auto right = static_cast<double>(expected);
-    const bool same = got == right || (std::isnan(got) && std::isnan(right));
+    const bool same = actual == right || (std::isnan(actual) && std::isnan(right));
     const double error =
-        same || (std::abs(right) < least_ && std::abs(got) < 2 * least_)
+        same || (std::abs(right) < minimum_ && std::abs(actual) < 2 * minimum_)
             ? 0
-            : std::abs(static_cast<double>((static_cast<wide>(got) - expected) / expected));
+            : std::abs(static_cast<double>((static_cast<wide>(actual) - expected) / expected));
     if (!(error <= worst)) {
       worst = error;
-      where = at;
+      worst_argument = argument;
     }
   }
   double worst = 0;
-  double where = 0;
+  double worst_argument = 0;
 
  private:
-  double least_;
+  double minimum_;
 };
 
 template <class T>
@@ -87,12 +87,12 @@ struct evaluated {
   template <class Loss>
   evaluated(const glia::device& device, const Loss& loss, const glia::shape& s,
             const std::vector<double>& y, const std::vector<double>& t) {
-    glia::tape on(device);
-    const auto outputs = on.leaf(tensor_of(device, s, y));
-    const auto each = loss(outputs, glia::targets{{}, tensor_of(device, s, t)});
-    losses = read(device, each.value());
-    on.backward(glia::ops::sum(each));
-    gradients = read(device, on.take_gradient(outputs.slot()));
+    glia::tape tape(device);
+    const auto outputs = tape.leaf(tensor_of(device, s, y));
+    const auto result = loss(outputs, glia::targets{{}, tensor_of(device, s, t)});
+    losses = read(device, result.value());
+    tape.backward(glia::ops::sum(result));
+    gradients = read(device, tape.take_gradient(outputs.slot()));
   }
   std::vector<double> losses;
   std::vector<double> gradients;
@@ -127,48 +127,50 @@ TEST_CASE("functions of one number keep their digits over 38 decades") {
   const std::vector<double> x = arguments();
   on_all_backends([&]<class B>(const B& device) {
     using T = typename B::value_type;
-    const auto given = tensor_of(device, {x.size()}, x);
-    const auto check = [&](const example& one, const std::vector<double>& y) {
+    const auto operand = tensor_of(device, {x.size()}, x);
+    const auto check = [&](const example& entry, const std::vector<double>& y) {
       errors<T> found;
       for (std::size_t i = 0; i < x.size(); ++i) {
-        const wide right = one.right(static_cast<wide>(x[i]));
+        const wide right = entry.right(static_cast<wide>(x[i]));
         if (std::abs(right) <= std::numeric_limits<T>::max()) {
           found.add(y[i], right, x[i]);
         }
       }
-      INFO(glia::name_of(one.function) << " at " << found.where);
+      INFO(glia::name_of(entry.function) << " at " << found.worst_argument);
       // Far out a rounded argument of an exponential is what remains.
-      const double most = one.function == unary_function::gelu && sizeof(T) == sizeof(double)
-                              ? 3e-13
-                              : one.widened * few_roundings<T>;
-      CHECK(found.worst < most);
+      const double limit = entry.function == unary_function::gelu && sizeof(T) == sizeof(double)
+                               ? 3e-13
+                               : entry.widened * few_roundings<T>;
+      CHECK(found.worst < limit);
     };
-    for (const example& one : examples) {
-      check(one, read(device, device.run(kernels::unary{{one.function}}, given)));
+    for (const example& entry : examples) {
+      check(entry, read(device, device.run(kernels::unary{{entry.function}}, operand)));
     }
-    for (const example& one : slopes) {
+    for (const example& entry : slopes) {
       const auto ones = device.run(kernels::full{{x.size()}, 1});
-      check(one, read(device, device.run(kernels::unary_gradient{{one.function}}, ones, given)));
+      check(entry,
+            read(device, device.run(kernels::unary_gradient{{entry.function}}, ones, operand)));
     }
   });
 }
 
 TEST_CASE("binary cross-entropy keeps its digits over 38 decades, and its gradient") {
-  const std::vector<double> some = arguments();
+  const std::vector<double> logits = arguments();
   on_all_backends([&]<class B>(const B& device) {
     for (const double t : {0.0, 1.0, 0.25}) {
-      const evaluated got(device, glia::sigmoid_cross_entropy{}, {some.size(), 1}, some,
-                          std::vector<double>(some.size(), t));
+      const evaluated actual(device, glia::sigmoid_cross_entropy{}, {logits.size(), 1}, logits,
+                             std::vector<double>(logits.size(), t));
       errors<typename B::value_type> losses;
       errors<typename B::value_type> gradients;
-      for (std::size_t i = 0; i < some.size(); ++i) {
-        const auto y = static_cast<wide>(some[i]);
-        losses.add(got.losses[i], t * softplus(-y) + (1 - t) * softplus(y), some[i]);
+      for (std::size_t i = 0; i < logits.size(); ++i) {
+        const auto y = static_cast<wide>(logits[i]);
+        losses.add(actual.losses[i], t * softplus(-y) + (1 - t) * softplus(y), logits[i]);
         if (t != 0.25) {  // which has a zero of its own
-          gradients.add(got.gradients[i], (1 - t) * sigmoid(y) - t * sigmoid(-y), some[i]);
+          gradients.add(actual.gradients[i], (1 - t) * sigmoid(y) - t * sigmoid(-y), logits[i]);
         }
       }
-      INFO("target " << t << ", at " << losses.where << ", gradient at " << gradients.where);
+      INFO("target " << t << ", at " << losses.worst_argument << ", gradient at "
+                     << gradients.worst_argument);
       CHECK(losses.worst < few_roundings<typename B::value_type>);
       CHECK(gradients.worst < few_roundings<typename B::value_type>);
     }
@@ -176,7 +178,7 @@ TEST_CASE("binary cross-entropy keeps its digits over 38 decades, and its gradie
 }
 
 TEST_CASE("softmax cross-entropy keeps its digits over 38 decades, and its gradient") {
-  const std::vector<double> some = arguments(1e38);
+  const std::vector<double> logits = arguments(1e38);
   // Rows of one logit beside others, few and many.
   on_all_backends([&]<class B>(const B& device) {
     using T = typename B::value_type;
@@ -184,36 +186,37 @@ TEST_CASE("softmax cross-entropy keeps its digits over 38 decades, and its gradi
       for (const std::size_t target : {std::size_t{0}, std::size_t{1}}) {
         std::vector<double> y;
         std::vector<double> t;
-        for (const double logit : some) {
+        for (const double logit : logits) {
           for (std::size_t k = 0; k < classes; ++k) {
             y.push_back(k == 0 ? logit : 0.125 * static_cast<double>(k % 3));
             t.push_back(k == target ? 1 : 0);
           }
         }
-        const evaluated got(device, glia::softmax_cross_entropy{}, {some.size(), classes}, y, t);
+        const evaluated actual(device, glia::softmax_cross_entropy{}, {logits.size(), classes}, y,
+                               t);
         errors<T> losses(classes);
         errors<T> gradients(classes);
-        for (std::size_t n = 0; n < some.size(); ++n) {
+        for (std::size_t n = 0; n < logits.size(); ++n) {
           const double* row = y.data() + n * classes;
-          wide others = 0;  // of the target
+          wide odds = 0;  // against the target
           for (std::size_t k = 0; k < classes; ++k) {
-            others += k == target ? 0 : std::exp(static_cast<wide>(row[k]) - row[target]);
+            odds += k == target ? 0 : std::exp(static_cast<wide>(row[k]) - row[target]);
           }
-          losses.add(got.losses[n], std::log1p(others), row[0]);
+          losses.add(actual.losses[n], std::log1p(odds), row[0]);
           for (std::size_t k = 0; k < classes; ++k) {
             const wide expected =
-                k == target ? (std::isinf(others) ? wide(-1) : -others / (1 + others)) : [&] {
+                k == target ? (std::isinf(odds) ? wide(-1) : -odds / (1 + odds)) : [&] {
                   wide relative = 0;
                   for (std::size_t j = 0; j < classes; ++j) {
                     relative += std::exp(static_cast<wide>(row[j]) - row[k]);
                   }
                   return 1 / relative;
                 }();
-            gradients.add(got.gradients[n * classes + k], expected, row[0]);
+            gradients.add(actual.gradients[n * classes + k], expected, row[0]);
           }
         }
-        INFO(classes << " classes, target " << target << ", at " << losses.where << ", gradient at "
-                     << gradients.where);
+        INFO(classes << " classes, target " << target << ", at " << losses.worst_argument
+                     << ", gradient at " << gradients.worst_argument);
         CHECK(losses.worst < few_roundings<T>);
         CHECK(gradients.worst < few_roundings<T>);
       }
@@ -225,8 +228,8 @@ TEST_CASE("cross-entropies of infinite logits are their limits, where there are 
   constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   on_all_backends([&]<class B>(const B& device) {
-    const auto same = [](const std::vector<double>& got, const std::vector<double>& expected) {
-      return std::equal(got.begin(), got.end(), expected.begin(), expected.end(),
+    const auto same = [](const std::vector<double>& actual, const std::vector<double>& expected) {
+      return std::equal(actual.begin(), actual.end(), expected.begin(), expected.end(),
                         [](double a, double b) { return a == b || (a != a && b != b); });
     };
     const std::vector<double> y{inf, 0,    1,    inf,  0,   1, -inf, 0,   0,   inf, inf,
@@ -239,32 +242,33 @@ TEST_CASE("cross-entropies of infinite logits are their limits, where there are 
     CHECK(same({rows.gradients.begin(), rows.gradients.begin() + 6}, {0, 0, 0, 1, -1, 0}));
     CHECK(same({rows.gradients.end() - 3, rows.gradients.end()}, {0, 0, 0}));
 
-    const evaluated ones(device, glia::sigmoid_cross_entropy{}, {6, 1},
-                         {inf, inf, -inf, -inf, inf, nan}, {1, 0, 1, 0, 0.5, 1});
-    CHECK(same(ones.losses, {0, inf, inf, 0, inf, nan}));
-    CHECK(same({ones.gradients.begin(), ones.gradients.end() - 1}, {0, 1, -1, 0, 0.5}));
+    const evaluated binary(device, glia::sigmoid_cross_entropy{}, {6, 1},
+                           {inf, inf, -inf, -inf, inf, nan}, {1, 0, 1, 0, 0.5, 1});
+    CHECK(same(binary.losses, {0, inf, inf, 0, inf, nan}));
+    CHECK(same({binary.gradients.begin(), binary.gradients.end() - 1}, {0, 1, -1, 0, 0.5}));
     const evaluated margins(device, glia::hinge{}, {4, 1}, {inf, -inf, inf, nan}, {1, 1, -1, 1});
     CHECK(same(margins.losses, {0, inf, inf, nan}));
   });
 }
 
 TEST_CASE("losses of values keep their digits over 38 decades") {
-  const std::vector<double> some = arguments();
+  const std::vector<double> outputs = arguments();
   on_all_backends([&]<class B>(const B& device) {
     using T = typename B::value_type;
     const auto check = [&](const auto& loss, double t, const auto& right, const auto& slope) {
-      const evaluated got(device, loss, {some.size(), 1}, some,
-                          std::vector<double>(some.size(), t));
+      const evaluated actual(device, loss, {outputs.size(), 1}, outputs,
+                             std::vector<double>(outputs.size(), t));
       errors<T> losses;
       errors<T> gradients;
-      for (std::size_t i = 0; i < some.size(); ++i) {
-        const auto y = static_cast<wide>(some[i]);
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const auto y = static_cast<wide>(outputs[i]);
         if (right(y) < static_cast<wide>(std::numeric_limits<T>::max())) {
-          losses.add(got.losses[i], right(y), some[i]);
+          losses.add(actual.losses[i], right(y), outputs[i]);
         }
-        gradients.add(got.gradients[i], slope(y), some[i]);
+        gradients.add(actual.gradients[i], slope(y), outputs[i]);
       }
-      INFO(loss.description() << " at " << losses.where << ", gradient at " << gradients.where);
+      INFO(loss.description() << " at " << losses.worst_argument << ", gradient at "
+                              << gradients.worst_argument);
       CHECK(losses.worst < few_roundings<T>);
       CHECK(gradients.worst < few_roundings<T>);
     };
@@ -302,16 +306,16 @@ TEST_CASE("norms of gradients neither overflow nor underflow before they do") {
       }
       const double root = std::sqrt(2.0);
       const auto clipped = [&](double bound) {
-        auto some = gradients;
-        glia::detail::transform_gradients({glia::clip_by_global_norm(bound)}, device, some);
-        return read(device, some[2])[1];
+        auto result = gradients;
+        glia::detail::transform_gradients({glia::clip_by_global_norm(bound)}, device, result);
+        return read(device, result[2])[1];
       };
-      const double kept = clipped(1.5 * size);
-      CHECK(kept == static_cast<T>(-size));
+      const double unclipped = clipped(1.5 * size);
+      CHECK(unclipped == static_cast<T>(-size));
       CHECK(std::abs(clipped(size / 2) / (-size / 2 / root) - 1) < few_roundings<T>);
-      const double one = clipped(1e-3);
+      const double reduced = clipped(1e-3);
       const double expected = size * root > 1e-3 ? -1e-3 / root : -size;
-      CHECK(std::abs(one / expected - 1) < few_roundings<T>);
+      CHECK(std::abs(reduced / expected - 1) < few_roundings<T>);
     }
   });
   const glia::cpu<double> device;

@@ -8,7 +8,7 @@ namespace {
 
 using glia_golden::formula;
 
-xt::xarray<float> made(const glia::shape& s, std::size_t offset) {
+xt::xarray<float> formula_values(const glia::shape& s, std::size_t offset) {
   xt::xarray<float> values(xt::xarray<float>::shape_type(s.begin(), s.end()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     values.data()[i] = formula(i, offset);
@@ -20,7 +20,7 @@ template <class Model>
 void set_all(Model& net, const std::vector<std::size_t>& offsets) {
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     const auto& spec = net.parameters()[i].spec;
-    net.set(spec.name, made(spec.shape, offsets[i]));
+    net.set(spec.name, formula_values(spec.shape, offsets[i]));
   }
 }
 
@@ -30,7 +30,7 @@ std::vector<double> ten_losses(Model& net, const Optimizer& optimizer, std::size
   glia::batch b;
   b.size = samples;
   b.input_shape = glia::batch_of(samples, net.sample_shape());
-  const auto inputs = made(b.input_shape, input_offset);
+  const auto inputs = formula_values(b.input_shape, input_offset);
   b.inputs.assign(inputs.begin(), inputs.end());
   for (std::size_t i = 0; i < samples; ++i) {
     b.labels.push_back(static_cast<std::int32_t>(i % 3));

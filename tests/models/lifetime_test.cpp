@@ -27,7 +27,7 @@ static_assert(std::is_nothrow_move_assignable_v<glia::model<decltype(lifetime_ne
 TEST_CASE("all that is asked of a model that was moved from is an error") {
   glia::model net{lifetime_network(), {2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
-  const glia::model taken = std::move(net);
+  const glia::model destination = std::move(net);
   const xt::xarray<float> x = xt::ones<float>({1, 2});
   const auto refused = [&](const auto& call) {
     CHECK(message_of<glia::value_error>([&] { (void)call(); }) == moved_from);
@@ -62,8 +62,8 @@ TEST_CASE("all that is asked of a model that was moved from is an error") {
   refused([&] { return glia::predict(net, data); });
 
   // It may be assigned to, and is a model again.
-  net = taken;
-  CHECK((net.predict(x) == taken.predict(x)));
+  net = destination;
+  CHECK((net.predict(x) == destination.predict(x)));
   CHECK(trainer.fit(data, {.progress = nullptr}).epochs.size() == 1);
 }
 
@@ -89,8 +89,8 @@ TEST_CASE("a trainer says that its model is gone") {
   refused([&] { (void)trainer.fit(data, {.progress = nullptr}); });
   CHECK(trainer.step_count() == 0);
   CHECK(contains(message_of<glia::value_error>([&] {
-                   glia::tape on{glia::cpu<float>()};
-                   updates.add(on, std::vector<glia::gradient_slot>(4));
+                   glia::tape tape{glia::cpu<float>()};
+                   updates.add(tape, std::vector<glia::gradient_slot>(4));
                  }),
                  "optimizer_state: the model no longer exists; keep it alive as long as the "
                  "optimizer_state is used"));
@@ -99,9 +99,9 @@ TEST_CASE("a trainer says that its model is gone") {
 TEST_CASE("a prepared model that was moved from is an error") {
   const glia::model net{lifetime_network(), {2}};
   auto ready = net.prepare({.batch_size = 1});
-  const auto taken = std::move(ready);
+  const auto destination = std::move(ready);
   const xt::xarray<float> x = xt::ones<float>({1, 2});
-  CHECK((taken(x) == net.predict(x)));
+  CHECK((destination(x) == net.predict(x)));
   CHECK(message_of<glia::value_error>([&] { (void)ready(x); }) ==
         "prepared model: the object was moved from and cannot be used");
   CHECK_THROWS_AS(ready.calls(), glia::value_error);
@@ -112,10 +112,10 @@ TEST_CASE("a description that reduces the batch is refused when the model is mad
   CHECK(message_of<glia::shape_error>([&] { glia::model net(sum, {3}); }) ==
         "model: expected outputs (N, ...) with one row for each of 1 sample, got (); reduce over "
         "the axes of a sample, not over the batch axis, for example with ops::mean_per_sample");
-  const auto kept = glia::lambda{"sum", [](auto x) {
-                                   return glia::ops::sum_to(std::move(x), {1, 3});
-                                 }};
-  const glia::model net(kept, {3});
+  const auto column_sums = glia::lambda{"sum", [](auto x) {
+                                          return glia::ops::sum_to(std::move(x), {1, 3});
+                                        }};
+  const glia::model net(column_sums, {3});
   CHECK(net.predict(xt::ones<float>({1, 3})).size() == 3);
   CHECK(contains(message_of<glia::shape_error>([&] {
                    (void)net.predict(xt::ones<float>({5, 3}));
@@ -124,18 +124,19 @@ TEST_CASE("a description that reduces the batch is refused when the model is mad
 }
 
 TEST_CASE("a gradient that is none is said to be none") {
-  glia::tape on{glia::cpu<float>()};
-  const std::vector<float> one{1, 2};
-  const auto x = on.leaf(on.device().from_host(std::span<const float>(one), {2}));
-  const auto other = on.leaf(x.value());
-  on.backward(glia::ops::sum(x * x));
+  glia::tape tape{glia::cpu<float>()};
+  const std::vector<float> numbers{1, 2};
+  const auto x = tape.leaf(tape.device().from_host(std::span<const float>(numbers), {2}));
+  const auto other = tape.leaf(x.value());
+  tape.backward(glia::ops::sum(x * x));
   std::vector<float> values(2);
-  on.device().to_host(on.gradient(x.slot()), std::span<float>(values));
+  tape.device().to_host(tape.gradient(x.slot()), std::span<float>(values));
   CHECK(values == std::vector<float>{2, 4});
   for (const std::size_t size : {1U, 2U}) {
     values.resize(size);
-    CHECK(message_of<glia::value_error>(
-              [&] { on.device().to_host(on.gradient(other.slot()), std::span<float>(values)); }) ==
+    CHECK(message_of<glia::value_error>([&] {
+            tape.device().to_host(tape.gradient(other.slot()), std::span<float>(values));
+          }) ==
           "to_host: the tensor is empty; a variable on which the result does not depend has no "
           "gradient");
   }

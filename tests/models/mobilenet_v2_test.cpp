@@ -16,7 +16,7 @@ using test::message_of;
 namespace {
 
 struct counts {
-  std::size_t all = 0;
+  std::size_t total = 0;
   std::size_t trained = 0;
   std::size_t kernels = 0;  // of convolutions
   double multiplications = 0;
@@ -26,7 +26,7 @@ counts count(const glia::mobilenet_v2_options& options, std::size_t extent = 224
   const glia::model_plan plan = glia::plan_model(mobilenet_v2{options}, {extent, extent, 3});
   counts result;
   for (const glia::parameter_spec& p : plan.parameters) {
-    result.all += p.shape.size();
+    result.total += p.shape.size();
     result.trained += p.trainable ? p.shape.size() : 0;
     result.kernels += p.name.ends_with(".kernel") && p.shape.rank() == 4 ? p.shape.size() : 0;
   }
@@ -152,18 +152,18 @@ TEST_CASE("MobileNetV2 has as many parameters as Keras's and torchvision's") {
   // channels that are normalized. Keras's summary without a classifier: 2,257,984 in total, 34,112
   // of them not trainable.
   const counts features = count({});
-  CHECK(features.all == 2257984);
-  CHECK(features.all - features.trained == 34112);
+  CHECK(features.total == 2257984);
+  CHECK(features.total - features.trained == 34112);
   CHECK(glia::model{mobilenet_v2{}, {32, 32, 3}}.parameter_count() == 2257984);
   // torchvision counts what is trained: 3,504,872. The classifier is 1280 * 1000 + 1000 of it.
   const counts whole = count({.classes = 1000});
   CHECK(whole.trained == 3504872);
-  CHECK(whole.all == 3504872 + 34112);
-  CHECK(whole.all - features.all == 1281000);
+  CHECK(whole.total == 3504872 + 34112);
+  CHECK(whole.total - features.total == 1281000);
   // Folded: one bias in place of gamma, beta and two statistics.
   const counts folded = count({.use_batch_norm = false});
-  CHECK(folded.all == 2257984 - 3 * 17056);
-  CHECK(folded.trained == folded.all);
+  CHECK(folded.total == 2257984 - 3 * 17056);
+  CHECK(folded.trained == folded.total);
   CHECK(folded.kernels == features.kernels);
 }
 
@@ -185,11 +185,11 @@ TEST_CASE("MobileNetV2 of other widths is as large as published") {
     CHECK(std::abs(c.multiplications / 1e6 - p.multiplications) < 1);
   }
   // Keras's totals without a classifier, running statistics included.
-  CHECK(count({.width = 0.35}).all == 410208);
-  CHECK(count({.width = 0.5}).all == 706224);
-  CHECK(count({.width = 0.75}).all == 1382064);
-  CHECK(count({.width = 1.3}).all == 3766048);
-  CHECK(count({.width = 1.4}).all == 4363712);
+  CHECK(count({.width = 0.35}).total == 410208);
+  CHECK(count({.width = 0.5}).total == 706224);
+  CHECK(count({.width = 0.75}).total == 1382064);
+  CHECK(count({.width = 1.3}).total == 3766048);
+  CHECK(count({.width = 1.4}).total == 4363712);
 }
 
 TEST_CASE("channels of MobileNetV2 are multiples of 8, not rounded down by more than a tenth") {
@@ -210,11 +210,11 @@ TEST_CASE("MobileNetV2 halves images five times") {
     };
     const std::vector<std::size_t> halved{1, 2, 4, 7, 14, 18};
     for (std::size_t i = 0; i + 1 < halved.size(); ++i) {
-      const std::size_t left = extent >> (i + 1);
+      const std::size_t expected = extent >> (i + 1);
       for (std::size_t end = i == 0 ? 1 : halved[i] + 1; end <= halved[i + 1]; ++end) {
         INFO(extent << " after stage " << end);
-        CHECK(output(end)[1] == left);
-        CHECK(output(end)[2] == left);
+        CHECK(output(end)[1] == expected);
+        CHECK(output(end)[2] == expected);
       }
     }
     CHECK(output(18) == glia::shape{1, extent / 32, extent / 32, 320});
@@ -251,10 +251,10 @@ TEST_CASE("MobileNetV2 in training is what the reference computes") {
   const auto forward = [&](const auto& device) {
     glia::model net{layers, glia::sample_of(batch), device};
     set_all(net);
-    glia::tape on(device);
+    glia::tape tape(device);
     std::vector<glia::gradient_slot> slots;
     const auto x =
-        on.constant(test::tensor_of(device, batch, glia::testing::test_values(batch, 1)));
+        tape.constant(test::tensor_of(device, batch, glia::testing::test_values(batch, 1)));
     const auto y = net.forward(x, slots, glia::run_mode::training, {.seed = 1});
     CHECK(y.needs_gradient());
     auto values = test::values_of(device, y.value());
@@ -316,8 +316,8 @@ TEST_CASE("stages of MobileNetV2 one after the other are the whole") {
 
 TEST_CASE("MobileNetV2 says what it is and which stages it does not have") {
   const mobilenet_v2 net{{.width = 0.5}};
-  const auto error = [](const mobilenet_v2& from, std::size_t first, std::size_t end) {
-    return message_of<glia::value_error>([&] { (void)from.stages(first, end); });
+  const auto error = [](const mobilenet_v2& description, std::size_t first, std::size_t end) {
+    return message_of<glia::value_error>([&] { (void)description.stages(first, end); });
   };
   CHECK(error(net, 3, 20) == "mobilenet_v2: expected stages within 0 to 19, got 3 to 20");
   CHECK(error(net, 5, 4) == "mobilenet_v2: expected stages within 0 to 19, got 5 to 4");
@@ -352,7 +352,7 @@ TEST_CASE("weights under torchvision's names land where they belong") {
   glia::load_parameters(net, state, glia::torchvision_names(layers));
 
   // Every parameter has one tensor's numbers: a whole part of its own.
-  std::set<int> seen;
+  std::set<int> used;
   for (const auto& p : net.parameters()) {
     INFO(p.spec.name);
     const auto values = net.get(p.spec.name);
@@ -362,9 +362,9 @@ TEST_CASE("weights under torchvision's names land where they belong") {
     }
     REQUIRE(whole.size() == 1);
     CHECK(*whole.begin() > 0);
-    CHECK(seen.insert(*whole.begin()).second);
+    CHECK(used.insert(*whole.begin()).second);
   }
-  CHECK(seen.size() == 52 * 5 + 2);
+  CHECK(used.size() == 52 * 5 + 2);
 
   const auto same = [&](const char* parameter, const char* tensor) {
     return net.get(parameter) == state.at(tensor);
@@ -419,15 +419,15 @@ TEST_CASE("folded weights give the same outputs with batch normalization and wit
   const mobilenet_v2 normalized{{.width = 0.35, .normalization = {.epsilon = 0.1}}};
   const glia::tensor_map state = folded_state(plain);
   REQUIRE(state.size() == 52 * 2);
-  glia::model one{plain, {32, 32, 3}};
+  glia::model net{plain, {32, 32, 3}};
   glia::model other{normalized, {32, 32, 3}};
-  glia::load_parameters(one, state, glia::folded_names(plain));
+  glia::load_parameters(net, state, glia::folded_names(plain));
   glia::load_parameters(other, state, glia::folded_names(normalized));
-  CHECK((one.get("blocks.2.depthwise.bias") == state.at("blocks.2.depthwise.bias")));
+  CHECK((net.get("blocks.2.depthwise.bias") == state.at("blocks.2.depthwise.bias")));
   CHECK(
       (other.get("blocks.2.depthwise.normalization.beta") == state.at("blocks.2.depthwise.bias")));
   const xt::xarray<float> x = images({2, 32, 32, 3});
-  const auto expected = one.predict(x);
+  const auto expected = net.predict(x);
   REQUIRE(largest(expected) > 0.01);
   CHECK(test::distance(other.predict(x), expected) < tolerance::float_kernel * largest(expected));
 }

@@ -32,11 +32,11 @@ auto model_of(std::uint64_t seed, const glia::activation& map = glia::relu) {
 
 template <class T, class Model>
 std::vector<xt::xarray<T>> values_of(const Model& net) {
-  std::vector<xt::xarray<T>> all;
+  std::vector<xt::xarray<T>> values;
   for (const auto& p : net.parameters()) {
-    all.push_back(net.template get<T>(p.spec.name));
+    values.push_back(net.template get<T>(p.spec.name));
   }
-  return all;
+  return values;
 }
 
 struct model_scratch {
@@ -80,7 +80,7 @@ TEST_CASE("the file of another network is refused, with the first difference") {
   const model_scratch file;
   glia::save(model_of(1), file.path);
   auto other = model_of(2, glia::tanh);
-  const auto before = values_of<float>(other);
+  const auto initial = values_of<float>(other);
   const auto error = [&](auto& net) {
     const std::string message = message_of<glia::data_error>([&] { glia::load(net, file.path); });
     return message.starts_with(file.path.string() + ": ")
@@ -92,7 +92,7 @@ TEST_CASE("the file of another network is refused, with the first difference") {
         "the file belongs to another network (layers): the file has 'dense_0: dense(4, relu) gives "
         "(1, 4), 148 parameters', but the model has 'dense_0: dense(4, tanh) gives (1, 4), 148 "
         "parameters'; to load the parameters of a similar network, use load_parameters");
-  CHECK(values_of<float>(other) == before);
+  CHECK(values_of<float>(other) == initial);
 
   glia::model larger{network(), {6, 4, 2}};
   CHECK(
@@ -113,13 +113,13 @@ TEST_CASE("a damaged model file leaves the model as it was") {
   glia::save(model_of(1), file.path);
   const std::vector<std::uint8_t> whole = file.bytes();
   auto net = model_of(2);
-  const auto before = values_of<float>(net);
+  const auto initial = values_of<float>(net);
   const std::size_t read = test::damaged_copies_read({whole}, [&](const auto& copy) {
     file.folder.write("model.safetensors", copy);
     try {
       glia::load(net, file.path);
     } catch (const glia::data_error&) {
-      REQUIRE(values_of<float>(net) == before);
+      REQUIRE(values_of<float>(net) == initial);
       throw;
     }
     // As where it is the checksum's name that is damaged.
@@ -139,8 +139,8 @@ TEST_CASE("a lambda that computes something else is another network though it is
   };
   glia::model plain{network_of(0), {3}};
   glia::save(plain, file.path);
-  glia::model more{network_of(1), {3}};
-  CHECK(contains(message_of<glia::data_error>([&] { glia::load(more, file.path); }),
+  glia::model changed{network_of(1), {3}};
+  CHECK(contains(message_of<glia::data_error>([&] { glia::load(changed, file.path); }),
                  "whose layers have the same names but compute something else"));
   glia::load(plain, file.path);
 }
@@ -170,12 +170,12 @@ TEMPLATE_TEST_CASE("Python's safetensors reads what was saved, to the bit", "", 
     expected.push_back(line + '\n');
   }
   std::sort(expected.begin(), expected.end());
-  std::string all;
+  std::string joined;
   for (const std::string& line : expected) {
-    all += line;
+    joined += line;
   }
   const glia::plot::program_result read =
       test::run_python(*python, "read_safetensors.py", {file.path.string()});
   CHECK(read.errors.empty());
-  CHECK(read.output == all);
+  CHECK(read.output == joined);
 }

@@ -85,14 +85,14 @@ TEST_CASE("predict takes any number of samples in batches of any size") {
   for (std::size_t i = 0; i < x.size(); ++i) {
     x.data()[i] = static_cast<float>(glia::detail::random_bits({.seed = 1}, i) * 0x1p-32);
   }
-  const auto all = net.predict(x);
-  CHECK(all.shape()[0] == 7);
-  CHECK(all.shape()[1] == 3);
-  CHECK(test::distance(net.predict(x, {.batch_size = 2}), all) < 1e-6);
+  const auto outputs = net.predict(x);
+  CHECK(outputs.shape()[0] == 7);
+  CHECK(outputs.shape()[1] == 3);
+  CHECK(test::distance(net.predict(x, {.batch_size = 2}), outputs) < 1e-6);
   // Expressions are evaluated, not kept.
-  CHECK(test::distance(net.predict(x * 1.0F), all) < 1e-6);
-  const xt::xarray<float> none = xt::zeros<float>({0, 6, 8, 2});
-  CHECK(net.predict(none).shape()[0] == 0);
+  CHECK(test::distance(net.predict(x * 1.0F), outputs) < 1e-6);
+  const xt::xarray<float> empty = xt::zeros<float>({0, 6, 8, 2});
+  CHECK(net.predict(empty).shape()[0] == 0);
 }
 
 TEST_CASE("the same description runs on every backend") {
@@ -121,9 +121,9 @@ TEST_CASE("predict says what shape it expected") {
   CHECK(message_of<glia::shape_error>([&] {
           (void)net.predict(xt::xarray<float>(xt::zeros<float>({3, 5})));
         }) == "predict: expected inputs of shape (N, 4), got (3, 5)");
-  const xt::xarray<float> some{{1, 2, 3, 4}, {4, 3, 2, 1}, {0, 1, 0, 1}};
-  CHECK(test::distance(net.predict(some, {.batch_size = 0}),
-                       net.predict(some, {.batch_size = 3})) == 0);
+  const xt::xarray<float> inputs{{1, 2, 3, 4}, {4, 3, 2, 1}, {0, 1, 0, 1}};
+  CHECK(test::distance(net.predict(inputs, {.batch_size = 0}),
+                       net.predict(inputs, {.batch_size = 3})) == 0);
 }
 
 TEST_CASE("a layer that changes its mind about its parameters is found out") {

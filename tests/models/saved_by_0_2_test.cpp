@@ -15,9 +15,9 @@ namespace {
 
 const std::filesystem::path files = GLIA_SAVED_BY_0_2;
 
-/// Two samples of shape `in`.
-xt::xarray<float> samples(const glia::shape& in) {
-  const glia::shape batch = glia::batch_of(2, in);
+/// Two samples of shape `sample`.
+xt::xarray<float> samples(const glia::shape& sample) {
+  const glia::shape batch = glia::batch_of(2, sample);
   xt::xarray<float> x(std::vector<std::size_t>(batch.begin(), batch.end()));
   for (std::size_t i = 0; i < x.size(); ++i) {
     x.flat(i) = static_cast<float>(i % 7) / 4 - 1;
@@ -26,11 +26,11 @@ xt::xarray<float> samples(const glia::shape& in) {
 }
 
 template <class Layers>
-void check_file(const Layers& layers, const glia::shape& in, const char* name,
+void check_file(const Layers& layers, const glia::shape& sample, const char* name,
                 const std::vector<float>& expected) {
-  glia::model net{layers, in};
+  glia::model net{layers, sample};
   glia::load(net, files / name);
-  const xt::xarray<float> y = net.predict(samples(in));
+  const xt::xarray<float> y = net.predict(samples(sample));
   CHECK(test::distance(std::vector<float>(y.begin(), y.end()), expected) < 1e-5);
 }
 

@@ -107,9 +107,9 @@ TEST_CASE("a model of several inputs and outputs learns all of them") {
     for (std::size_t t = 0; t < 3; ++t) {
       const auto a = static_cast<double>(y.at("steps")(n, t, 0));
       const auto b = static_cast<double>(y.at("steps")(n, t, 1));
-      const bool one = arrays.steps(n, t) == 1;
-      right_steps += (b > a) == one ? 1 : 0;
-      loss += (std::log(std::exp(a) + std::exp(b)) - (one ? b : a)) / 3;
+      const bool is_positive = arrays.steps(n, t) == 1;
+      right_steps += (b > a) == is_positive ? 1 : 0;
+      loss += (std::log(std::exp(a) + std::exp(b)) - (is_positive ? b : a)) / 3;
     }
   }
   CHECK(measured.loss == Approx(loss / several_samples).epsilon(1e-5));
@@ -135,8 +135,8 @@ TEST_CASE("a shared layer has one set of parameters, and the gradients of all pl
   const glia::shared outer{"outer", glia::sequential{inner, glia::batch_norm{}, inner}};
   const glia::sequential nested{glia::dense{4}, outer, inner,
                                 glia::parallel{glia::join::add{}, outer, glia::dense{4}}};
-  glia::model twice{nested, {5}};
-  CHECK(twice.parameters().size() == 2 + 2 + 4 + 2);
+  glia::model nested_model{nested, {5}};
+  CHECK(nested_model.parameters().size() == 2 + 2 + 4 + 2);
   CHECK(glia::testing::layer_gradient_error(glia::cpu<double>(), nested, {{6, 5}, 1U}) <
         tolerance::gradient);
   // In a frozen place it is trained all the same where it stands first.
@@ -167,10 +167,10 @@ TEST_CASE("models of several inputs train to the same bits on any threads, and g
     trainer.fit(data, options);
     return test::parameters_of(net);
   };
-  const std::vector<float> one = trained(glia::cpu<float>{{.threads = 1}});
-  CHECK(one == trained(glia::cpu<float>{{.threads = 2}}));
-  CHECK(one == trained(glia::cpu<float>{{.threads = 3}}));
-  CHECK(test::distance(one, trained(glia::reference<float>{})) < tolerance::golden);
+  const std::vector<float> expected = trained(glia::cpu<float>{{.threads = 1}});
+  CHECK(expected == trained(glia::cpu<float>{{.threads = 2}}));
+  CHECK(expected == trained(glia::cpu<float>{{.threads = 3}}));
+  CHECK(test::distance(expected, trained(glia::reference<float>{})) < tolerance::golden);
 
   // Half of it, put aside and gone on with.
   glia::model net{several};
@@ -179,13 +179,13 @@ TEST_CASE("models of several inputs train to the same bits on any threads, and g
   half.epochs = 2;
   trainer.fit(data, half);
   const glia::training_state state = trainer.state();
-  glia::model again{several};
-  glia::trainer other{again, several_losses, glia::adam{.learning_rate = 0.01}};
+  glia::model resumed{several};
+  glia::trainer other{resumed, several_losses, glia::adam{.learning_rate = 0.01}};
   other.restore(state);
   glia::fit_options rest = options;
   rest.resume = true;
   other.fit(data, rest);
-  CHECK(test::parameters_of(again) == one);
+  CHECK(test::parameters_of(resumed) == expected);
 }
 
 TEST_CASE("what does not fit several inputs and outputs is said by name") {
@@ -204,9 +204,10 @@ TEST_CASE("what does not fit several inputs and outputs is said by name") {
                      glia::output_loss{"side", glia::softmax_cross_entropy{}, -1}}),
                  "expected a finite weight of at least 0 for the output 'side', got -1"));
   // An output that applies already what its loss does.
-  glia::model twice{glia::outputs{glia::output{"side", glia::dense{3, glia::softmax}}}, {4}};
+  glia::model softmax_model{glia::outputs{glia::output{"side", glia::dense{3, glia::softmax}}},
+                            {4}};
   CHECK(contains(message_of<glia::value_error>([&] {
-                   glia::trainer trainer{twice, glia::output_losses{side}, glia::sgd{}};
+                   glia::trainer trainer{softmax_model, glia::output_losses{side}, glia::sgd{}};
                  }),
                  "the output 'side' ends in a softmax, but softmax_cross_entropy expects logits"));
 
@@ -306,8 +307,8 @@ TEST_CASE("classes of the steps of sequences are learnt, and those of none left 
   const glia::reference<double> device;
   const std::vector<double> logits{1, 2, 0, 0, 3, -1, 0.5, 0.5, 2, 1, 0, 1};
   const std::vector<double> steps{1, -1, 0, -1, -1, -1};
-  glia::tape on(device);
-  const auto y = on.leaf(device.from_host(std::span<const double>(logits), {2, 3, 2}));
+  glia::tape tape(device);
+  const auto y = tape.leaf(device.from_host(std::span<const double>(logits), {2, 3, 2}));
   const auto losses =
       loss(y, glia::targets{{}, device.from_host(std::span<const double>(steps), {2, 3})});
   std::vector<double> values(2);

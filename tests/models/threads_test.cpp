@@ -74,12 +74,12 @@ std::size_t wrong_predictions(const Net& net, bool on_copies, std::size_t calls)
   }
   std::atomic<std::size_t> wrong{0};
   on_threads(8, [&](std::size_t t) {
-    std::unique_ptr<const Net> own = on_copies ? std::make_unique<const Net>(net) : nullptr;
-    const Net& mine = on_copies ? *own : net;
+    std::unique_ptr<const Net> copy = on_copies ? std::make_unique<const Net>(net) : nullptr;
+    const Net& model = on_copies ? *copy : net;
     for (std::size_t call = 0; call < calls; ++call) {
       const std::size_t b = (call + t) % batches;
       std::vector<float> y(expected[b].size());
-      mine.predict_batch(inputs[b], y);
+      model.predict_batch(inputs[b], y);
       wrong += y != expected[b];
     }
   });
@@ -105,27 +105,27 @@ TEST_CASE("models that share a device train side by side as they train alone") {
                     {.seed = seed}};
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
     trainer.fit(test::quadrants{}, {.epochs = 3, .batch_size = 50, .progress = nullptr});
-    std::vector<std::vector<float>> all;
+    std::vector<std::vector<float>> parameters;
     for (const auto& p : net.parameters()) {
-      all.push_back(test::values_of(device, p.value));
+      parameters.push_back(test::values_of(device, p.value));
     }
-    return all;
+    return parameters;
   };
   std::vector<std::vector<std::vector<float>>> alone;
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     alone.push_back(train(seed));
   }
-  std::vector<std::vector<std::vector<float>>> together(4);
-  on_threads(4, [&](std::size_t t) { together[t] = train(t); });
-  CHECK(together == alone);
+  std::vector<std::vector<std::vector<float>>> concurrent(4);
+  on_threads(4, [&](std::size_t t) { concurrent[t] = train(t); });
+  CHECK(concurrent == alone);
 }
 
 TEST_CASE("one model trained from two threads is an error, not a mixture") {
   auto net = small();
-  std::atomic<bool> inside{false};
+  std::atomic<bool> entered{false};
   std::atomic<bool> refused{false};
   const auto waiting_loss = [&](const auto& y, const auto& t) {
-    inside = true;
+    entered = true;
     while (!refused) {
       std::this_thread::yield();
     }
@@ -136,7 +136,7 @@ TEST_CASE("one model trained from two threads is an error, not a mixture") {
     glia::trainer trainer{net, waiting_loss, glia::sgd{}};
     trainer.step(b);
   });
-  while (!inside) {
+  while (!entered) {
     std::this_thread::yield();
   }
   glia::trainer second{net, glia::mean_squared_error{}, glia::sgd{}};
@@ -156,11 +156,11 @@ TEST_CASE("predictions beside training see whole steps, and a loss may predict")
     return y;
   };
   std::set<std::vector<float>> between_steps;
-  std::set<std::vector<float>> seen;
+  std::set<std::vector<float>> observed;
   std::atomic<bool> done{false};
   std::thread reader([&] {
     do {
-      seen.insert(predicted());
+      observed.insert(predicted());
     } while (!done);
   });
   const auto loss = [&](const auto& y, const auto& t) {
@@ -177,8 +177,9 @@ TEST_CASE("predictions beside training see whole steps, and a loss may predict")
   done = true;
   reader.join();
   CHECK(between_steps.size() > 250);
-  CHECK_FALSE(seen.empty());
-  CHECK(std::includes(between_steps.begin(), between_steps.end(), seen.begin(), seen.end()));
+  CHECK_FALSE(observed.empty());
+  CHECK(
+      std::includes(between_steps.begin(), between_steps.end(), observed.begin(), observed.end()));
 }
 
 namespace {
@@ -223,10 +224,10 @@ TEST_CASE(
   for (const auto& [name, read] : readers(folder.path() / "other.safetensors")) {
     INFO(name);
     auto net = small();
-    std::atomic<bool> inside{false};
+    std::atomic<bool> entered{false};
     std::atomic<bool> leave{false};
     const auto waiting_loss = [&](const auto& y, const auto& t) {
-      inside = true;
+      entered = true;
       while (!leave) {
         std::this_thread::yield();
       }
@@ -236,11 +237,11 @@ TEST_CASE(
       glia::trainer trainer{net, waiting_loss, glia::sgd{}};
       trainer.step(small_batch());
     });
-    while (!inside) {
+    while (!entered) {
       std::this_thread::yield();
     }
     std::atomic<bool> has_read{false};
-    std::thread beside([&, &look = read] {
+    std::thread reader([&, &look = read] {
       look(net);
       has_read = true;
     });
@@ -254,7 +255,7 @@ TEST_CASE(
     CHECK_FALSE(has_read);
     leave = true;
     step.join();
-    beside.join();
+    reader.join();
     CHECK(has_read);
   }
 }
@@ -301,31 +302,31 @@ TEST_CASE("callbacks and losses of a training read and change its model") {
 TEST_CASE("an update of a loop of one's own waits for who reads the model") {
   auto net = small();
   glia::optimizer_state rule{net, glia::sgd{0.1}};
-  const auto before = net.get("dense_2.bias");
+  const auto initial = net.get("dense_2.bias");
   std::atomic<bool> done{false};
   std::optional<glia::model_access::reading> reads(std::in_place, net.access());
   std::thread loop([&] {
-    glia::tape on(net.device());
+    glia::tape tape(net.device());
     std::vector<glia::gradient_slot> slots;
-    const auto y = net.forward(on.constant(net.device().run(kernels::full{{2, 8}, 1})), slots,
+    const auto y = net.forward(tape.constant(net.device().run(kernels::full{{2, 8}, 1})), slots,
                                glia::run_mode::training, {});
-    on.backward(glia::ops::sum(y));
-    rule.update(on, slots);
+    tape.backward(glia::ops::sum(y));
+    rule.update(tape, slots);
     done = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   CHECK_FALSE(done);
   reads.reset();
   loop.join();
-  CHECK((net.get("dense_2.bias") != before));
+  CHECK((net.get("dense_2.bias") != initial));
 }
 
 TEST_CASE("a file that is saved beside a training is of one moment") {
   // Both halves begin alike and get the same gradients: they are equal after every step.
   const glia::dense half{.units = 512, .kernel_initializer = glia::constant(0)};
-  const auto both = glia::parallel{glia::join::add{}, half, half};
-  glia::model net{both, {64}, glia::cpu<float>({.threads = 1})};
-  std::atomic<bool> over{false};
+  const auto halves = glia::parallel{glia::join::add{}, half, half};
+  glia::model net{halves, {64}, glia::cpu<float>({.threads = 1})};
+  std::atomic<bool> finished{false};
   std::thread training([&] {
     glia::trainer trainer{net, glia::mean_squared_error{}, glia::adam{}};
     const xt::xarray<float> x = xt::ones<float>({8, 64});
@@ -333,15 +334,15 @@ TEST_CASE("a file that is saved beside a training is of one moment") {
     for (int i = 0; i < 20; ++i) {
       trainer.fit(glia::target_arrays{x, y}, {.batch_size = 1, .progress = nullptr});
     }
-    over = true;
+    finished = true;
   });
   std::size_t torn = 0;
   do {
     const auto copy = net;
     torn += copy.get("dense_0.kernel") == copy.get("dense_1.kernel") ? 0 : 1;
-    const glia::tensor_map all = glia::parameters_of(net);
-    torn += all.at("dense_0.kernel") == all.at("dense_1.kernel") ? 0 : 1;
-  } while (!over);
+    const glia::tensor_map parameters = glia::parameters_of(net);
+    torn += parameters.at("dense_0.kernel") == parameters.at("dense_1.kernel") ? 0 : 1;
+  } while (!finished);
   training.join();
   CHECK(torn == 0);
 }
@@ -394,10 +395,10 @@ struct answer {
 
 TEST_CASE("an output that is a parameter lasts longer than the model") {
   const glia::cpu<float> device({.threads = 1});
-  glia::tape on(device);
+  glia::tape tape(device);
   const auto y = [&] {
     const glia::model net{answer{}, {3}, device};
-    return net.infer(on.constant(device.run(kernels::full{{1, 3}, 0})));
+    return net.infer(tape.constant(device.run(kernels::full{{1, 3}, 0})));
   }();
   const auto other = device.run(kernels::full{{1, 3}, 7});  // would take the parameter's place
   CHECK(test::values_of(device, y.value()) == std::vector<float>(3, 3.0F));
@@ -405,8 +406,8 @@ TEST_CASE("an output that is a parameter lasts longer than the model") {
 
 TEST_CASE("infer keeps nothing for a backward pass and refuses what needs one") {
   const auto net = small();
-  glia::tape on(net.device());
-  const auto x = on.leaf(net.device().run(kernels::full{{1, 8}, 0}));
+  glia::tape tape(net.device());
+  const auto x = tape.leaf(net.device().run(kernels::full{{1, 8}, 0}));
   CHECK(test::contains(test::message_of<glia::value_error>([&] { (void)net.infer(x); }),
                        "infer expected a constant"));
 }

@@ -76,14 +76,14 @@ file_list torchvision_inception() {
            {"Conv2d_2b_3x3", 64, 32, 3, 3},
            {"Conv2d_3b_1x1", 80, 64, 1, 1},
            {"Conv2d_4a_3x3", 192, 80, 3, 3}});
-  const auto add_a = [&](const std::string& module, std::size_t in, std::size_t pooled) {
-    add(module, {{"branch1x1", 64, in, 1, 1},
-                 {"branch5x5_1", 48, in, 1, 1},
+  const auto add_a = [&](const std::string& module, std::size_t inputs, std::size_t pooled) {
+    add(module, {{"branch1x1", 64, inputs, 1, 1},
+                 {"branch5x5_1", 48, inputs, 1, 1},
                  {"branch5x5_2", 64, 48, 5, 5},
-                 {"branch3x3dbl_1", 64, in, 1, 1},
+                 {"branch3x3dbl_1", 64, inputs, 1, 1},
                  {"branch3x3dbl_2", 96, 64, 3, 3},
                  {"branch3x3dbl_3", 96, 96, 3, 3},
-                 {"branch_pool", pooled, in, 1, 1}});
+                 {"branch_pool", pooled, inputs, 1, 1}});
   };
   add_a("Mixed_5b.", 192, 32);
   add_a("Mixed_5c.", 256, 64);
@@ -117,16 +117,16 @@ file_list torchvision_inception() {
                     {"branch7x7x3_2", 192, 192, 1, 7},
                     {"branch7x7x3_3", 192, 192, 7, 1},
                     {"branch7x7x3_4", 192, 192, 3, 3}});
-  const auto add_e = [&](const std::string& module, std::size_t in) {
-    add(module, {{"branch1x1", 320, in, 1, 1},
-                 {"branch3x3_1", 384, in, 1, 1},
+  const auto add_e = [&](const std::string& module, std::size_t inputs) {
+    add(module, {{"branch1x1", 320, inputs, 1, 1},
+                 {"branch3x3_1", 384, inputs, 1, 1},
                  {"branch3x3_2a", 384, 384, 1, 3},
                  {"branch3x3_2b", 384, 384, 3, 1},
-                 {"branch3x3dbl_1", 448, in, 1, 1},
+                 {"branch3x3dbl_1", 448, inputs, 1, 1},
                  {"branch3x3dbl_2", 384, 448, 3, 3},
                  {"branch3x3dbl_3a", 384, 384, 1, 3},
                  {"branch3x3dbl_3b", 384, 384, 3, 1},
-                 {"branch_pool", 192, in, 1, 1}});
+                 {"branch_pool", 192, inputs, 1, 1}});
   };
   add_e("Mixed_7b.", 1280);
   add_e("Mixed_7c.", 2048);
@@ -202,11 +202,11 @@ class keras_list {
 file_list keras_resnet(const glia::resnet_blocks& blocks, bool second,
                        const std::string& classifier = "predictions") {
   keras_list list;
-  const auto convolution = [&](const std::string& name, std::size_t k, std::size_t in,
-                               std::size_t out, bool bias) {
-    list.kernel(name + "_conv", {k, k, in, out});
+  const auto convolution = [&](const std::string& name, std::size_t k, std::size_t inputs,
+                               std::size_t outputs, bool bias) {
+    list.kernel(name + "_conv", {k, k, inputs, outputs});
     if (bias) {
-      list.bias(name + "_conv", out);
+      list.bias(name + "_conv", outputs);
     }
   };
   convolution("conv1", 7, 3, 64, true);
@@ -250,18 +250,18 @@ file_list keras_resnet(const glia::resnet_blocks& blocks, bool second,
 std::vector<glia::shape> inception_kernels() {
   std::vector<glia::shape> k{
       {3, 3, 3, 32}, {3, 3, 32, 32}, {3, 3, 32, 64}, {1, 1, 64, 80}, {3, 3, 80, 192}};
-  const auto add = [&](const std::vector<glia::shape>& more) {
-    k.insert(k.end(), more.begin(), more.end());
+  const auto add = [&](const std::vector<glia::shape>& shapes) {
+    k.insert(k.end(), shapes.begin(), shapes.end());
   };
-  for (const auto& [in, pooled] :
+  for (const auto& [inputs, pooled] :
        std::vector<std::pair<std::size_t, std::size_t>>{{192, 32}, {256, 64}, {288, 64}}) {
-    add({{1, 1, in, 64},
-         {1, 1, in, 48},
+    add({{1, 1, inputs, 64},
+         {1, 1, inputs, 48},
          {5, 5, 48, 64},
-         {1, 1, in, 64},
+         {1, 1, inputs, 64},
          {3, 3, 64, 96},
          {3, 3, 96, 96},
-         {1, 1, in, pooled}});
+         {1, 1, inputs, pooled}});
   }
   add({{3, 3, 288, 384}, {1, 1, 288, 64}, {3, 3, 64, 96}, {3, 3, 96, 96}});
   for (const std::size_t c : std::vector<std::size_t>{128, 160, 160, 192}) {
@@ -282,16 +282,16 @@ std::vector<glia::shape> inception_kernels() {
        {1, 7, 192, 192},
        {7, 1, 192, 192},
        {3, 3, 192, 192}});
-  for (const std::size_t in : std::vector<std::size_t>{1280, 2048}) {
-    add({{1, 1, in, 320},
-         {1, 1, in, 384},
+  for (const std::size_t inputs : std::vector<std::size_t>{1280, 2048}) {
+    add({{1, 1, inputs, 320},
+         {1, 1, inputs, 384},
          {1, 3, 384, 384},
          {3, 1, 384, 384},
-         {1, 1, in, 448},
+         {1, 1, inputs, 448},
          {3, 3, 448, 384},
          {1, 3, 384, 384},
          {3, 1, 384, 384},
-         {1, 1, in, 192}});
+         {1, 1, inputs, 192}});
   }
   return k;
 }
@@ -326,17 +326,18 @@ file_list keras_xception(bool named) {
     list.kernel(named ? layer : glia::text("convolution2d_", ++convolutions), kernel);
     norm(layer + "_bn", kernel.back());
   };
-  const auto shortcut = [&](std::size_t number, std::size_t in, std::size_t out) {
+  const auto shortcut = [&](std::size_t number, std::size_t inputs, std::size_t outputs) {
     if (!named) {
-      convolution("", {1, 1, in, out});
+      convolution("", {1, 1, inputs, outputs});
       return;
     }
-    list.kernel(glia::text("conv2d_", number), {1, 1, in, out});
-    list.norm(glia::text("batch_normalization_", number), out);
+    list.kernel(glia::text("conv2d_", number), {1, 1, inputs, outputs});
+    list.norm(glia::text("batch_normalization_", number), outputs);
   };
-  const auto separable = [&](const std::string& layer, std::size_t in, std::size_t out) {
-    list.separable(named ? layer : glia::text("separableconvolution2d_", ++separables), in, out);
-    norm(layer + "_bn", out);
+  const auto separable = [&](const std::string& layer, std::size_t inputs, std::size_t outputs) {
+    list.separable(named ? layer : glia::text("separableconvolution2d_", ++separables), inputs,
+                   outputs);
+    norm(layer + "_bn", outputs);
   };
   convolution("block1_conv1", {3, 3, 3, 32});
   convolution("block1_conv2", {3, 3, 32, 64});
@@ -399,17 +400,17 @@ void check_map(const zoo_network& net, const file_list& file, const glia::name_m
     CHECK(tensors.insert(source.tensor).second);
   }
   CHECK(parameters.empty());
-  std::size_t others = 0;
-  for (const auto& one : file) {
-    const std::string& name = one.first;
+  std::size_t unused = 0;
+  for (const auto& entry : file) {
+    const std::string& name = entry.first;
     if (!tensors.contains(name)) {
       INFO(name);
-      ++others;
+      ++unused;
       CHECK(std::any_of(map.ignored_suffixes.begin(), map.ignored_suffixes.end(),
                         [&](const std::string& end) { return name.ends_with(end); }));
     }
   }
-  CHECK(others == left_over);
+  CHECK(unused == left_over);
 }
 
 void check_keras(const zoo_network& net, const file_list& file, std::size_t left_over = 0) {
@@ -527,8 +528,8 @@ TEST_CASE("weights that Keras saved inside of a model are found") {
   const file_list file = keras_resnet({3, 4, 6, 3}, true);
   const auto map = glia::keras_names(glia::resnet50_v2(), named_tensors(file, "model_weights/"));
   CHECK(tensor_for(map, "conv1_conv.kernel") == "model_weights/conv1_conv/conv1_conv/kernel:0");
-  const auto none = glia::keras_names(glia::resnet50_v2(), {});
-  CHECK(tensor_for(none, "conv1_conv.kernel") == "conv1_conv/conv1_conv/kernel:0");
+  const auto default_map = glia::keras_names(glia::resnet50_v2(), {});
+  CHECK(tensor_for(default_map, "conv1_conv.kernel") == "conv1_conv/conv1_conv/kernel:0");
   const glia::tensor_map odd{{"kernel:0", {}},
                              {"/", {}},
                              {"", {}},
@@ -548,13 +549,13 @@ TEST_CASE("some stages of a network take their own weights from a whole file") {
       ++parameters;
     }
     CHECK(map.sources.size() == parameters);
-    for (const auto& one : file) {
-      const std::string& name = one.first;
+    for (const auto& entry : file) {
+      const std::string& name = entry.first;
       const bool ignored = std::any_of(map.ignored_suffixes.begin(), map.ignored_suffixes.end(),
                                        [&](const std::string& end) { return name.ends_with(end); });
-      const bool taken = std::any_of(map.sources.begin(), map.sources.end(),
-                                     [&](const auto& source) { return source.tensor == name; });
-      CHECK((ignored || taken));
+      const bool used = std::any_of(map.sources.begin(), map.sources.end(),
+                                    [&](const auto& source) { return source.tensor == name; });
+      CHECK((ignored || used));
     }
     return parameters;
   };

@@ -15,12 +15,12 @@ using glia::zoo_network;
 namespace {
 
 struct zoo_counts {
-  std::size_t all = 0;
+  std::size_t total = 0;
   std::size_t trained = 0;
 
   friend bool operator==(const zoo_counts&, const zoo_counts&) = default;
   friend std::ostream& operator<<(std::ostream& out, const zoo_counts& c) {
-    return out << c.all << ", of which trained " << c.trained;
+    return out << c.total << ", of which trained " << c.trained;
   }
 };
 
@@ -28,7 +28,7 @@ template <class Description>
 zoo_counts zoo_count(const Description& net, std::size_t extent = 224) {
   zoo_counts result;
   for (const auto& p : glia::plan_model(net, {extent, extent, 3}).parameters) {
-    result.all += p.shape.size();
+    result.total += p.shape.size();
     result.trained += p.trainable ? p.shape.size() : 0;
   }
   return result;
@@ -90,12 +90,12 @@ TEST_CASE("networks of the zoo have as many parameters as published") {
 }
 
 TEST_CASE("without their tops networks of the zoo have what Keras counts without") {
-  CHECK(zoo_count(glia::xception()).all == 20861480);
-  CHECK(zoo_count(glia::resnet50()).all == 23587712);
-  CHECK(zoo_count(glia::resnet50_v2()).all == 23564800);
-  CHECK(zoo_count(glia::resnet152_v2()).all == 58331648);
-  CHECK(zoo_count(glia::inception_v3()).all == 21802784);
-  CHECK(zoo_count(glia::squeezenet1_1()).all == 1235496 - 513000);
+  CHECK(zoo_count(glia::xception()).total == 20861480);
+  CHECK(zoo_count(glia::resnet50()).total == 23587712);
+  CHECK(zoo_count(glia::resnet50_v2()).total == 23564800);
+  CHECK(zoo_count(glia::resnet152_v2()).total == 58331648);
+  CHECK(zoo_count(glia::inception_v3()).total == 21802784);
+  CHECK(zoo_count(glia::squeezenet1_1()).total == 1235496 - 513000);
 }
 
 TEST_CASE("networks of the zoo give features, or logits, for images of any size") {
@@ -160,9 +160,9 @@ TEST_CASE("the last 24 of Keras's layers are two blocks and the activation behin
     // What Keras counts in the layers [-24:], whatever the depth.
     const zoo_counts cut =
         zoo_count(glia::sequential{glia::frozen{net.stages(0, border)}, net.stages(border, count)});
-    CHECK(cut == zoo_counts{whole.all, 8933376});
+    CHECK(cut == zoo_counts{whole.total, 8933376});
     const zoo_counts head = zoo_count(glia::sequential{glia::frozen{net.stages(0, border)}});
-    CHECK(whole.all - head.all == 8949760);
+    CHECK(whole.total - head.total == 8949760);
     // Keras counts the padding before the convolution of 3x3 as well, which is part of it here, and
     // the mean over all positions is none of the 24.
     std::size_t layers = 0;
@@ -223,10 +223,10 @@ TEST_CASE("networks of the zoo in training are what the reference computes") {
     const zoo_network features = net.stages(0, net.stage_count() / 2);
     const auto forward = [&](const auto& device) {
       glia::model model{features, glia::sample_of(batch), device};
-      glia::tape on(device);
+      glia::tape tape(device);
       std::vector<glia::gradient_slot> slots;
       const auto x =
-          on.constant(test::tensor_of(device, batch, glia::testing::test_values(batch, 1)));
+          tape.constant(test::tensor_of(device, batch, glia::testing::test_values(batch, 1)));
       const auto y = model.forward(x, slots, glia::run_mode::training, {.seed = 1});
       CHECK(y.needs_gradient());
       return test::values_of(device, y.value());
@@ -242,14 +242,14 @@ TEST_CASE("a network of the zoo is trained behind its frozen stages") {
   glia::model model{glia::sequential{glia::frozen{net.stages(0, border)},
                                      net.stages(border, net.stage_count()), glia::dense{2}},
                     {33, 33, 3}};
-  const auto before = model.get("conv5_block1_1_conv.kernel");
+  const auto frozen = model.get("conv5_block1_1_conv.kernel");
   const auto trained = model.get("conv5_block2_1_conv.kernel");
   const xt::xarray<float> x = zoo_images({8, 33, 33, 3});
   const xt::xarray<int> labels{0, 1, 0, 1, 0, 1, 0, 1};
   glia::trainer trainer{model, glia::softmax_cross_entropy{}, glia::adam{}};
   const glia::labeled_arrays data{x, labels};
   trainer.fit(data, {.epochs = 2, .batch_size = 8, .progress = nullptr});
-  CHECK((model.get("conv5_block1_1_conv.kernel") == before));
+  CHECK((model.get("conv5_block1_1_conv.kernel") == frozen));
   CHECK_FALSE((model.get("conv5_block2_1_conv.kernel") == trained));
 }
 

@@ -35,9 +35,9 @@ bool runs(pid_t process) {
 /// A program that mpirun started, with all that it prints.
 class ranks_running {
  public:
-  /// `beside` is one more rank's program, if not the same.
+  /// `extra_program` is one more rank's program, if not the same.
   ranks_running(std::size_t ranks, const std::filesystem::path& folder,
-                const std::string& arguments, const std::filesystem::path& beside = {})
+                const std::string& arguments, const std::filesystem::path& extra_program = {})
       : output_(folder.string() + ".txt"), start_(std::chrono::steady_clock::now()) {
     std::filesystem::create_directories(folder);
     // Launchers that share a folder for their sessions delete it under each other.
@@ -50,17 +50,17 @@ class ranks_running {
         glia::text("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ",
                    "OMPI_MCA_rmaps_base_oversubscribe=1 TMPDIR='", sessions,
                    "'; exec '" GLIA_MPIRUN "' ", started(ranks, GLIA_MPI_TRAINING),
-                   beside.empty() ? "" : " : " + started(1, beside.string()));
+                   extra_program.empty() ? "" : " : " + started(1, extra_program.string()));
     std::string shell = "/bin/sh";
     std::string flag = "-c";
     std::string text = command;
-    char* const all[] = {shell.data(), flag.data(), text.data(), nullptr};
+    char* const argv[] = {shell.data(), flag.data(), text.data(), nullptr};
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 1, output_.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
                                      0644);
     posix_spawn_file_actions_adddup2(&files, 1, 2);
-    REQUIRE(posix_spawn(&id_, shell.c_str(), &files, nullptr, all, environ) == 0);
+    REQUIRE(posix_spawn(&id_, shell.c_str(), &files, nullptr, argv, environ) == 0);
     posix_spawn_file_actions_destroy(&files);
   }
 
@@ -77,8 +77,8 @@ class ranks_running {
   [[nodiscard]] std::vector<pid_t> processes() const {
     std::vector<pid_t> result;
     std::ifstream children(glia::text("/proc/", id_, "/task/", id_, "/children"));
-    for (pid_t one = 0; children >> one;) {
-      result.push_back(one);
+    for (pid_t child = 0; children >> child;) {
+      result.push_back(child);
     }
     return result;
   }
@@ -104,10 +104,10 @@ class ranks_running {
     int status = 0;
     bool started = false;
     for (int looks_without_ranks = 0; waitpid(id_, &status, WNOHANG) != id_;) {
-      const auto there = processes();
-      const bool some = std::any_of(there.begin(), there.end(), runs);
-      started = started || some;
-      looks_without_ranks = some ? 0 : looks_without_ranks + 1;
+      const auto ranks = processes();
+      const bool running = std::any_of(ranks.begin(), ranks.end(), runs);
+      started = started || running;
+      looks_without_ranks = running ? 0 : looks_without_ranks + 1;
       if (started && looks_without_ranks == 1000) {
         kill(id_, SIGKILL);
       }
@@ -171,11 +171,12 @@ bool all_ended(const std::vector<pid_t>& processes) {
 TEST_CASE("reproducible training over MPI gives the same bits for every number of ranks") {
   const test::temporary_folder scratch;
   for (const std::string network : {"mlp", "cnn", "normalized"}) {
-    const std::string how = "reproducible=1 epochs=2 network=" + network;
-    const auto one = model_of(1, scratch.path() / (network + "1"), how);
-    CHECK(model_of(2, scratch.path() / (network + "2"), how + " threads=2") == one);
-    CHECK(model_of(3, scratch.path() / (network + "3"), how + " messages=1") == one);
-    CHECK(model_of(network == "mlp" ? 8 : 4, scratch.path() / (network + "8"), how) == one);
+    const std::string options = "reproducible=1 epochs=2 network=" + network;
+    const auto expected = model_of(1, scratch.path() / (network + "1"), options);
+    CHECK(model_of(2, scratch.path() / (network + "2"), options + " threads=2") == expected);
+    CHECK(model_of(3, scratch.path() / (network + "3"), options + " messages=1") == expected);
+    CHECK(model_of(network == "mlp" ? 8 : 4, scratch.path() / (network + "8"), options) ==
+          expected);
   }
 }
 
@@ -209,11 +210,11 @@ TEST_CASE("ranks that are told to stop write a checkpoint, and others go on from
 
 TEST_CASE("a rank that throws, has other data, ends early or finds no room ends the run") {
   const test::temporary_folder scratch;
-  const auto ends = [&](const std::string& how, const std::string& why) {
-    ranks_running running(3, scratch.path() / how, how + " pause=0.01");
+  const auto ends = [&](const std::string& options, const std::string& why) {
+    ranks_running running(3, scratch.path() / options, options + " pause=0.01");
     const auto processes = running.processes(3);
     CHECK(running.wait() != 0);
-    INFO(how << ": " << running.output());
+    INFO(options << ": " << running.output());
     CHECK(running.seconds() < 10);
     CHECK(test::contains(running.output(), why));
     CHECK(all_ended(processes));
@@ -245,8 +246,8 @@ TEST_CASE("a rank with another build of the program ends the run") {
 TEST_CASE("a rank that is killed ends the run, and the newest checkpoint is whole") {
   const test::temporary_folder scratch;
   std::mt19937 random(std::random_device{}());
-  const char* const more = std::getenv("GLIA_KILLED_RANKS");
-  const int kills = more == nullptr ? 4 : std::stoi(more);
+  const char* const setting = std::getenv("GLIA_KILLED_RANKS");
+  const int kills = setting == nullptr ? 4 : std::stoi(setting);
   const auto whole = model_of(1, scratch.path() / "whole", "reproducible=1");
   const auto folder = scratch.path() / "killed";
   for (int killed = 0; killed < kills;) {
@@ -254,14 +255,14 @@ TEST_CASE("a rank that is killed ends the run, and the newest checkpoint is whol
     const auto processes = running.processes(3);
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 400));
     const std::size_t rank = random() % 3;
-    const bool there = running.processes().size() == 3;
-    if (there) {
+    const bool complete = running.processes().size() == 3;
+    if (complete) {
       REQUIRE(kill(processes[rank], SIGKILL) == 0);
     }
     const double begin = running.seconds();
     const int returned = running.wait();
     INFO(killed << ": " << running.output());
-    if (!there || returned == 0) {  // it had come to its end before: the next one begins anew
+    if (!complete || returned == 0) {  // it had come to its end before: the next one begins anew
       REQUIRE(returned == 0);
       std::filesystem::remove_all(folder);
       continue;

@@ -49,20 +49,20 @@ struct bright_corners {
       throw glia::data_error("photo-" + std::to_string(i) + ".jpg: damaged");
     }
     const auto corner = static_cast<std::size_t>(label(i));
-    for (std::size_t at = 0; at < values.size(); ++at) {
-      const std::size_t quarter = at / side / (side / 2) * 2 + at % side / (side / 2);
+    for (std::size_t index = 0; index < values.size(); ++index) {
+      const std::size_t quarter = index / side / (side / 2) * 2 + index % side / (side / 2);
       const float noise = static_cast<float>(
-          glia::detail::random_bits({.seed = i}, static_cast<std::uint32_t>(at)) * 0x1p-32);
-      values[at] = noise_size * noise + (quarter == corner ? 0.2F : 0.0F);
+          glia::detail::random_bits({.seed = i}, static_cast<std::uint32_t>(index)) * 0x1p-32);
+      values[index] = noise_size * noise + (quarter == corner ? 0.2F : 0.0F);
     }
   }
 };
 
 using settings = std::map<std::string, std::string>;
 
-std::size_t number(const settings& all, const std::string& name, std::size_t otherwise) {
-  const auto at = all.find(name);
-  return at == all.end() ? otherwise : std::stoul(at->second);
+std::size_t number(const settings& options, const std::string& name, std::size_t fallback) {
+  const auto found = options.find(name);
+  return found == options.end() ? fallback : std::stoul(found->second);
 }
 
 template <class Network>
@@ -82,7 +82,7 @@ int train(const std::filesystem::path& folder, const settings& asked, const Netw
   const bright_corners test{sample, 50};
   const std::size_t threads = number(asked, "threads", 1);
   glia::model net{network, sample, glia::cpu<float>({.threads = threads}), {.seed = 2}};
-  const glia::distributed_options how{
+  const glia::distributed_options options{
       .reproducible = number(asked, "reproducible", 0) == 1,
       .bfloat16_gradients = number(asked, "bfloat16", 0) == 1,
       .bucket_bytes = number(asked, "buckets", nobody) == ranks.rank() ? 4096U : 1U << 20,
@@ -90,7 +90,7 @@ int train(const std::filesystem::path& folder, const settings& asked, const Netw
   };
   glia::trainer trainer{net, glia::softmax_cross_entropy{},
                         glia::adam{.learning_rate = glia::exponential_decay(2e-3, 20, 0.5)},
-                        glia::distributed({.seed = 2}, ranks, how)};
+                        glia::distributed({.seed = 2}, ranks, options)};
   const double pause = std::stod(asked.contains("pause") ? asked.at("pause") : "0");
   const auto slow = glia::on_event(glia::event::train_batch_end, [&](const glia::training& t) {
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));
@@ -157,8 +157,8 @@ int main(int argc, char** argv) {
   settings asked;
   for (int i = 2; i < argc; ++i) {
     const std::string argument = argv[i];
-    const std::size_t at = argument.find('=');
-    asked[argument.substr(0, at)] = at < argument.size() ? argument.substr(at + 1) : "";
+    const std::size_t end = argument.find('=');
+    asked[argument.substr(0, end)] = end < argument.size() ? argument.substr(end + 1) : "";
   }
   return glia::mpi::run(
       [&](const glia::mpi::communicator& ranks) { return run(argv[1], asked, ranks); });

@@ -20,9 +20,9 @@ using test::small_graph;
 using extents = std::vector<std::int64_t>;
 
 xt::xarray<float> batch_of_samples(std::int64_t rows, const extents& sample) {
-  std::vector<std::size_t> all{static_cast<std::size_t>(rows)};
-  all.insert(all.end(), sample.begin(), sample.end());
-  xt::xarray<float> x = xt::zeros<float>(all);
+  std::vector<std::size_t> shape{static_cast<std::size_t>(rows)};
+  shape.insert(shape.end(), sample.begin(), sample.end());
+  xt::xarray<float> x = xt::zeros<float>(shape);
   for (std::size_t i = 0; i < x.size(); ++i) {
     x.data()[i] = std::sin(0.37F * static_cast<float>(i) + 0.2F);
   }
@@ -30,30 +30,30 @@ xt::xarray<float> batch_of_samples(std::int64_t rows, const extents& sample) {
 }
 
 std::vector<float> waves(std::size_t count, float step) {
-  std::vector<float> all(count);
+  std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) {
-    all[i] = std::cos(step * static_cast<float>(i + 1));
+    values[i] = std::cos(step * static_cast<float>(i + 1));
   }
-  return all;
+  return values;
 }
 
 /// Numbers with a part for each sample of a batch, the same for all or not.
 std::vector<float> for_each(std::int64_t rows, std::size_t count, bool same) {
-  std::vector<float> all;
+  std::vector<float> values;
   for (std::int64_t n = 0; n < rows; ++n) {
     for (std::size_t i = 0; i < count; ++i) {
-      all.push_back(std::cos(0.7F * static_cast<float>(i + 1)) +
-                    (same ? 0 : static_cast<float>(n)));
+      values.push_back(std::cos(0.7F * static_cast<float>(i + 1)) +
+                       (same ? 0 : static_cast<float>(n)));
     }
   }
-  return all;
+  return values;
 }
 
-void set_number(::onnx::NodeProto& of, const std::string& name, std::int64_t number) {
-  auto& made = *of.add_attribute();
-  made.set_name(name);
-  made.set_type(::onnx::AttributeProto::INT);
-  made.set_i(number);
+void set_number(::onnx::NodeProto& proto, const std::string& name, std::int64_t number) {
+  auto& attribute = *proto.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(::onnx::AttributeProto::INT);
+  attribute.set_i(number);
 }
 
 /// The same graph for any number of rows.
@@ -315,8 +315,8 @@ TEST_CASE("networks of other libraries are for any batch when their files say on
     const xt::xarray<float> x =
         xt::abs(batch_of_samples(3, extents(sample.begin(), sample.end()))) * 2.0F;
     const xt::xarray<float> y = net.predict(x);
-    const auto kernels = [](const auto& of) {  // but for those that only say shapes otherwise
-      const auto ready = of.prepare({.batch_size = 3});
+    const auto kernels = [](const auto& model) {  // but for those that only say shapes otherwise
+      const auto ready = model.prepare({.batch_size = 3});
       return ready.calls().nodes().size() - test::kernel_count(ready.calls(), "reshape");
     };
     for (const std::int64_t written : {1, 2}) {
@@ -331,13 +331,13 @@ TEST_CASE("networks of other libraries are for any batch when their files say on
           ->set_dim_value(written);
       const test::temporary_folder scratch;
       test::write_message(fixed, scratch.path() / "fixed.onnx");
-      std::optional<glia::model<glia::onnx_model>> again;
-      REQUIRE_NOTHROW(again.emplace(glia::onnx_model{scratch.path() / "fixed.onnx"}));
-      xt::xarray<float> given;
-      REQUIRE_NOTHROW(given = again->predict(x));
-      CHECK(given.shape() == y.shape());
-      CHECK((given.shape() != y.shape() || test::distance(given, y) < 1e-4));
-      CHECK(kernels(*again) == kernels(net));
+      std::optional<glia::model<glia::onnx_model>> reread;
+      REQUIRE_NOTHROW(reread.emplace(glia::onnx_model{scratch.path() / "fixed.onnx"}));
+      xt::xarray<float> actual;
+      REQUIRE_NOTHROW(actual = reread->predict(x));
+      CHECK(actual.shape() == y.shape());
+      CHECK((actual.shape() != y.shape() || test::distance(actual, y) < 1e-4));
+      CHECK(kernels(*reread) == kernels(net));
     }
   }
 }
@@ -350,12 +350,12 @@ class random_graph {
  public:
   random_graph(std::uint32_t seed, std::int64_t rows, std::int64_t written)
       : random_(seed), rows_(rows), written_(written), axes_{{1, true}} {
-    for (std::int64_t i = 0, rank = below(3) + 1; i < rank; ++i) {
-      sample.push_back(1 + below(4));
+    for (std::int64_t i = 0, rank = draw(3) + 1; i < rank; ++i) {
+      sample.push_back(1 + draw(4));
       axes_.push_back({sample.back(), false});
     }
     graph = small_graph(sample, 17, rows);
-    for (std::int64_t i = 0, count = below(7) + 1; i < count; ++i) {
+    for (std::int64_t i = 0, count = draw(7) + 1; i < count; ++i) {
       add();
     }
     const std::size_t first = samples_axis();
@@ -379,10 +379,10 @@ class random_graph {
     bool of_batch;
   };
 
-  std::int64_t below(std::int64_t end) {
+  std::int64_t draw(std::int64_t end) {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(end));
   }
-  std::string next() { return "t" + std::to_string(++made_); }
+  std::string next() { return "t" + std::to_string(++name_count_); }
   [[nodiscard]] std::int64_t extent(const axis& a) const {
     return a.of_batch ? a.count * rows_ : a.count;
   }
@@ -393,98 +393,98 @@ class random_graph {
     }
     return i;
   }
-  ::onnx::NodeProto& call(const std::string& operation, std::vector<std::string> from) {
+  ::onnx::NodeProto& call(const std::string& operation, std::vector<std::string> inputs) {
     last_ = next();
-    auto& made = graph.node(operation, from, {last_});
-    made.set_name(operation + last_);
-    return made;
+    auto& node = graph.node(operation, inputs, {last_});
+    node.set_name(operation + last_);
+    return node;
   }
-  std::string integers(const extents& all) {
+  std::string integers(const extents& values) {
     const std::string name = next();
-    graph.integers(name, all);
+    graph.integers(name, values);
     return name;
   }
   [[nodiscard]] extents shape() const {
-    extents all;
+    extents result;
     for (const axis& a : axes_) {
-      all.push_back(extent(a));
+      result.push_back(extent(a));
     }
-    return all;
+    return result;
   }
   void reshape() { call("Reshape", {last_, integers(shape())}); }
-  void move_first(std::size_t from) {
+  void move_first(std::size_t index) {
     extents order;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
-      if (i != from) {
+      if (i != index) {
         order.push_back(static_cast<std::int64_t>(i));
       }
     }
-    order.insert(order.begin(), static_cast<std::int64_t>(from));
+    order.insert(order.begin(), static_cast<std::int64_t>(index));
     permute(order);
   }
   void permute(const extents& order) {
-    std::vector<axis> now;
+    std::vector<axis> permuted;
     for (const std::int64_t i : order) {
-      now.push_back(axes_[static_cast<std::size_t>(i)]);
+      permuted.push_back(axes_[static_cast<std::size_t>(i)]);
     }
     small_graph::set(call("Transpose", {last_}), "perm", order);
-    axes_ = now;
+    axes_ = permuted;
   }
   /// Numbers with the shape of the value at hand, but for one axis, the same for all samples or
   /// not.
-  std::string numbers(std::size_t but, bool same) {
+  std::string numbers(std::size_t index, bool same) {
     const std::string name = next();
     std::vector<axis> axes = axes_;
-    axes[but] = axes[but].of_batch ? axes[but] : axis{1, false};
-    extents all;
-    std::size_t inside = 1;
-    std::size_t outside = 1;
+    axes[index] = axes[index].of_batch ? axes[index] : axis{1, false};
+    extents sizes;
+    std::size_t inner = 1;
+    std::size_t outer = 1;
     bool passed = false;
     for (const axis& a : axes) {
-      all.push_back(extent(a));
+      sizes.push_back(extent(a));
       if (a.of_batch) {
         passed = true;
-        inside *= static_cast<std::size_t>(a.count);
+        inner *= static_cast<std::size_t>(a.count);
       } else {
-        (passed ? inside : outside) *= static_cast<std::size_t>(a.count);
+        (passed ? inner : outer) *= static_cast<std::size_t>(a.count);
       }
     }
     std::vector<float> values;
-    for (std::size_t o = 0; o < outside; ++o) {
-      const std::vector<float> part = for_each(rows_, inside, same || written_ == 1);
-      for (const float one : part) {
-        values.push_back(one + 0.1F * static_cast<float>(o));
+    for (std::size_t o = 0; o < outer; ++o) {
+      const std::vector<float> part = for_each(rows_, inner, same || written_ == 1);
+      for (const float value : part) {
+        values.push_back(value + 0.1F * static_cast<float>(o));
       }
     }
-    graph.weights(name, all, values);
+    graph.weights(name, sizes, values);
     return name;
   }
 
   void add() {
     const auto rank = static_cast<std::int64_t>(axes_.size());
-    const auto at = static_cast<std::size_t>(below(rank));
-    axis& chosen = axes_[at];
-    const std::size_t own = samples_axis();
-    switch (below(14)) {
+    const auto index = static_cast<std::size_t>(draw(rank));
+    axis& chosen = axes_[index];
+    const std::size_t batch_axis = samples_axis();
+    switch (draw(14)) {
       case 0:
         call("Tanh", {last_});
         return;
       case 1:
-        call("Add", {last_, numbers(at, below(5) > 0)});
+        call("Add", {last_, numbers(index, draw(5) > 0)});
         return;
       case 2: {  // joins the samples' axis to the one behind it
-        if (own + 1 < axes_.size()) {
-          axes_[own].count *= axes_[own + 1].count;
-          axes_.erase(axes_.begin() + static_cast<std::ptrdiff_t>(own) + 1);
+        if (batch_axis + 1 < axes_.size()) {
+          axes_[batch_axis].count *= axes_[batch_axis + 1].count;
+          axes_.erase(axes_.begin() + static_cast<std::ptrdiff_t>(batch_axis) + 1);
           reshape();
         }
         return;
       }
       case 3: {  // and parts them
-        if (axes_[own].count > 1 && axes_.size() < 5) {
-          axes_.insert(axes_.begin() + static_cast<std::ptrdiff_t>(own) + 1,
-                       {axes_[own].count, false});
-          axes_[own].count = 1;
+        if (axes_[batch_axis].count > 1 && axes_.size() < 5) {
+          axes_.insert(axes_.begin() + static_cast<std::ptrdiff_t>(batch_axis) + 1,
+                       {axes_[batch_axis].count, false});
+          axes_[batch_axis].count = 1;
           reshape();
         }
         return;
@@ -492,7 +492,7 @@ class random_graph {
       case 4: {
         extents order;
         for (std::int64_t i = 0; i < rank; ++i) {
-          order.insert(order.begin() + below(i + 1), i);
+          order.insert(order.begin() + draw(i + 1), i);
         }
         permute(order);
         return;
@@ -500,26 +500,26 @@ class random_graph {
       case 5: {
         if (rank > 1 && rank < 5 && !axes_.back().of_batch) {
           const std::string name = next();
-          const std::int64_t in = axes_.back().count;
-          graph.weights(name, {in, 3}, waves(static_cast<std::size_t>(in * 3), 0.8F));
+          const std::int64_t inputs = axes_.back().count;
+          graph.weights(name, {inputs, 3}, waves(static_cast<std::size_t>(inputs * 3), 0.8F));
           call("MatMul", {last_, name});
           axes_.back().count = 3;
         }
         return;
       }
       case 6:
-        set_number(call("Softmax", {last_}), "axis", static_cast<std::int64_t>(at));
+        set_number(call("Softmax", {last_}), "axis", static_cast<std::int64_t>(index));
         return;
       case 7:
       case 8: {
-        if (chosen.of_batch && below(3) > 0) {
+        if (chosen.of_batch && draw(3) > 0) {
           return;
         }
-        const std::string from = last_;
-        small_graph::set(call(below(2) == 0 ? "ReduceMean" : "ReduceMax", {last_}), "axes",
-                         {static_cast<std::int64_t>(at)});
+        const std::string input = last_;
+        small_graph::set(call(draw(2) == 0 ? "ReduceMean" : "ReduceMax", {last_}), "axes",
+                         {static_cast<std::int64_t>(index)});
         if (chosen.of_batch) {
-          call("Add", {from, last_});
+          call("Add", {input, last_});
         } else {
           chosen.count = 1;
         }
@@ -527,49 +527,49 @@ class random_graph {
       }
       case 9: {
         if (!chosen.of_batch && rank > 1) {
-          set_number(call("Concat", {numbers(at, below(5) > 0), last_}), "axis",
-                     static_cast<std::int64_t>(at));
+          set_number(call("Concat", {numbers(index, draw(5) > 0), last_}), "axis",
+                     static_cast<std::int64_t>(index));
           ++chosen.count;
         }
         return;
       }
       case 10: {
         const std::int64_t end = extent(chosen);
-        const std::int64_t begin = chosen.of_batch ? 0 : below(end);
+        const std::int64_t begin = chosen.of_batch ? 0 : draw(end);
         call("Slice", {last_, integers({begin}), integers({end}),
-                       integers({static_cast<std::int64_t>(at)})});
+                       integers({static_cast<std::int64_t>(index)})});
         chosen.count -= chosen.of_batch ? 0 : begin;
         return;
       }
       case 11: {
         if (!chosen.of_batch) {
-          const std::int64_t row = below(chosen.count);
+          const std::int64_t row = draw(chosen.count);
           set_number(call("Gather", {last_, integers({row})}), "axis",
-                     static_cast<std::int64_t>(at));
+                     static_cast<std::int64_t>(index));
           chosen.count = 1;
         }
         return;
       }
       case 12: {
         const std::string shape = integers([&] {
-          extents all = this->shape();
-          all[at] = chosen.of_batch ? all[at] : 1;
-          return all;
+          extents sizes = this->shape();
+          sizes[index] = chosen.of_batch ? sizes[index] : 1;
+          return sizes;
         }());
-        const std::string from = last_;
+        const std::string input = last_;
         call("ConstantOfShape", {shape});
         if (!chosen.of_batch && rank > 1) {
-          set_number(call("Concat", {from, last_}), "axis", static_cast<std::int64_t>(at));
+          set_number(call("Concat", {input, last_}), "axis", static_cast<std::int64_t>(index));
           ++chosen.count;
         } else {
-          call("Sub", {from, last_});
+          call("Sub", {input, last_});
         }
         return;
       }
       default: {
         if (axes_.size() < 5) {
-          axes_.insert(axes_.begin() + static_cast<std::ptrdiff_t>(at), {1, false});
-          call("Unsqueeze", {last_, integers({static_cast<std::int64_t>(at)})});
+          axes_.insert(axes_.begin() + static_cast<std::ptrdiff_t>(index), {1, false});
+          call("Unsqueeze", {last_, integers({static_cast<std::int64_t>(index)})});
         }
       }
     }
@@ -580,7 +580,7 @@ class random_graph {
   std::int64_t written_;
   std::vector<axis> axes_;
   std::string last_ = "x";
-  std::size_t made_ = 0;
+  std::size_t name_count_ = 0;
 };
 
 }  // namespace

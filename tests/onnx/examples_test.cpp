@@ -37,8 +37,8 @@ void check_example(const std::string& name, const Description& description,
         glia::detail::random_bits({.seed = 4}, static_cast<std::uint32_t>(i)) * 0x1p-31 - 1);
   }
   const xt::xarray<float> y = net.predict(x);
-  const glia::model again{glia::onnx_model{file}};
-  CHECK(test::distance(again.predict(x), y) == 0);
+  const glia::model reread{glia::onnx_model{file}};
+  CHECK(test::distance(reread.predict(x), y) == 0);
   for (const std::string runtime : {"onnxruntime", "openvino"}) {
     const auto python = test::python_with(runtime);
     if (!python) {
@@ -47,8 +47,8 @@ void check_example(const std::string& name, const Description& description,
     INFO(runtime);
     const std::vector<float> other = test::run_by(runtime, *python, file, x);
     REQUIRE(other.size() == y.size());
-    const float most = xt::amax(xt::abs(y))();
-    CHECK(test::distance(other, y) < 1e-5 * std::max(1.0F, most));
+    const float largest = xt::amax(xt::abs(y))();
+    CHECK(test::distance(other, y) < 1e-5 * std::max(1.0F, largest));
   }
 }
 

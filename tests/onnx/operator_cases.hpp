@@ -37,9 +37,9 @@ inline xt::xarray<float> array_of(const std::string& bytes) {
   message.ParseFromString(bytes);
   const std::vector<float> numbers = glia::onnx::floats_of(glia::onnx::tensor_data{&message});
   std::vector<std::size_t> extents(message.dims().begin(), message.dims().end());
-  xt::xarray<float> all = xt::zeros<float>(extents);
-  std::copy(numbers.begin(), numbers.end(), all.data());
-  return all;
+  xt::xarray<float> values = xt::zeros<float>(extents);
+  std::copy(numbers.begin(), numbers.end(), values.data());
+  return values;
 }
 
 }  // namespace detail
@@ -51,60 +51,61 @@ inline void for_each_operator_case(const std::filesystem::path& path,
   if (file == nullptr) {
     throw glia::data_error(path.string() + ": cannot be read");
   }
-  const auto blob = [&](std::string& to) {
+  const auto blob = [&](std::string& bytes) {
     std::uint32_t size = 0;
     if (gzread(file.get(), &size, sizeof size) != static_cast<int>(sizeof size)) {
       return false;
     }
-    to.resize(size);
-    return gzread(file.get(), to.data(), size) == static_cast<int>(size);
+    bytes.resize(size);
+    return gzread(file.get(), bytes.data(), size) == static_cast<int>(size);
   };
-  operator_case one;
+  operator_case test_case;
   std::string model;
   std::string x;
   std::string y;
-  while (blob(one.name) && blob(model) && blob(x) && blob(y)) {
-    one.model.ParseFromString(model);
-    one.x = detail::array_of(x);
-    one.y = detail::array_of(y);
-    f(one);
+  while (blob(test_case.name) && blob(model) && blob(x) && blob(y)) {
+    test_case.model.ParseFromString(model);
+    test_case.x = detail::array_of(x);
+    test_case.y = detail::array_of(y);
+    f(test_case);
   }
 }
 
 struct operator_outcome {
   enum class kind { passed, refused, failed };
-  kind how = kind::failed;
-  std::string why;
+  kind status = kind::failed;
+  std::string reason;
 };
 
 /// Predicts, and compares to 1e-5 relative and 1e-6 absolute.
-inline operator_outcome outcome_of(const operator_case& one, const std::filesystem::path& scratch) {
+inline operator_outcome outcome_of(const operator_case& test_case,
+                                   const std::filesystem::path& scratch) {
   using kind = operator_outcome::kind;
   try {
-    write_message(one.model, scratch);
+    write_message(test_case.model, scratch);
     const glia::model net{glia::onnx_model{scratch}};
-    const xt::xarray<float> y = net.predict(one.x);
-    if (!std::equal(y.shape().begin(), y.shape().end(), one.y.shape().begin(),
-                    one.y.shape().end())) {
-      return {kind::failed, glia::text("another shape, of ", y.size(), " and not of ", one.y.size(),
-                                       " elements")};
+    const xt::xarray<float> y = net.predict(test_case.x);
+    if (!std::equal(y.shape().begin(), y.shape().end(), test_case.y.shape().begin(),
+                    test_case.y.shape().end())) {
+      return {kind::failed, glia::text("another shape, of ", y.size(), " and not of ",
+                                       test_case.y.size(), " elements")};
     }
     for (std::size_t i = 0; i < y.size(); ++i) {
-      const double got = y.data()[i];
-      const double right = one.y.data()[i];
-      const bool same = std::isnan(right) ? std::isnan(got)
-                        : std::isinf(right)
-                            ? got == right
-                            : std::abs(got - right) <= 1e-6 + 1e-5 * std::abs(right);
+      const double actual = y.data()[i];
+      const double expected = test_case.y.data()[i];
+      const bool same = std::isnan(expected) ? std::isnan(actual)
+                        : std::isinf(expected)
+                            ? actual == expected
+                            : std::abs(actual - expected) <= 1e-6 + 1e-5 * std::abs(expected);
       if (!same) {
-        return {kind::failed, glia::text("element ", i, " is ", got, ", expected ", right)};
+        return {kind::failed, glia::text("element ", i, " is ", actual, ", expected ", expected)};
       }
     }
     return {kind::passed, ""};
   } catch (const glia::data_error& e) {
-    const std::string why = e.what();
+    const std::string reason = e.what();
     const std::string place = scratch.string() + ": ";
-    return {kind::refused, why.starts_with(place) ? why.substr(place.size()) : why};
+    return {kind::refused, reason.starts_with(place) ? reason.substr(place.size()) : reason};
   } catch (const std::exception& e) {
     return {kind::failed, e.what()};
   }

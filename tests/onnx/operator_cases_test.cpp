@@ -23,15 +23,15 @@ TEST_CASE("each ONNX operator gives what its definition says, at the edges as we
   std::set<std::string> refused;
   std::size_t passed = 0;
   test::for_each_operator_case(
-      beside_models("operator_cases.bin.gz"), [&](const test::operator_case& one) {
-        const auto found = test::outcome_of(one, scratch.path() / "one.onnx");
-        INFO(one.name << ": " << found.why);
-        CHECK(found.how != test::operator_outcome::kind::failed);
-        passed += found.how == test::operator_outcome::kind::passed ? 1 : 0;
-        if (found.how == test::operator_outcome::kind::refused) {
+      beside_models("operator_cases.bin.gz"), [&](const test::operator_case& test_case) {
+        const auto found = test::outcome_of(test_case, scratch.path() / "one.onnx");
+        INFO(test_case.name << ": " << found.reason);
+        CHECK(found.status != test::operator_outcome::kind::failed);
+        passed += found.status == test::operator_outcome::kind::passed ? 1 : 0;
+        if (found.status == test::operator_outcome::kind::refused) {
           // By name, with a reason.
-          CHECK(found.why.find(one.operation()) != std::string::npos);
-          refused.insert(one.name);
+          CHECK(found.reason.find(test_case.operation()) != std::string::npos);
+          refused.insert(test_case.name);
         }
       });
   CHECK(passed > 6000);
@@ -43,11 +43,11 @@ TEST_CASE("a table of ONNX's operators", "[.onnx-operators]") {
   const test::temporary_folder scratch;
   std::map<std::string, std::array<int, 3>> table;
   test::for_each_operator_case(
-      beside_models("operator_cases.bin.gz"), [&](const test::operator_case& one) {
-        const auto found = test::outcome_of(one, scratch.path() / "one.onnx");
-        ++table[one.operation()].at(static_cast<std::size_t>(found.how));
-        if (found.how != test::operator_outcome::kind::passed) {
-          std::cout << one.name << ": " << found.why << '\n';
+      beside_models("operator_cases.bin.gz"), [&](const test::operator_case& test_case) {
+        const auto found = test::outcome_of(test_case, scratch.path() / "one.onnx");
+        ++table[test_case.operation()].at(static_cast<std::size_t>(found.status));
+        if (found.status != test::operator_outcome::kind::passed) {
+          std::cout << test_case.name << ": " << found.reason << '\n';
         }
       });
   std::cout << "| operator | passed | refused | failed |\n| --- | --- | --- | --- |\n";

@@ -32,9 +32,9 @@ xt::xarray<float> values_of(const glia::shape& s, std::uint32_t stream) {
 }
 
 std::size_t nodes_of(const ::onnx::ModelProto& message, const std::string& operation) {
-  const auto& all = message.graph().node();
+  const auto& nodes = message.graph().node();
   return static_cast<std::size_t>(std::count_if(
-      all.begin(), all.end(), [&](const auto& node) { return node.op_type() == operation; }));
+      nodes.begin(), nodes.end(), [&](const auto& node) { return node.op_type() == operation; }));
 }
 
 auto network() {
@@ -58,11 +58,11 @@ TEST_CASE("a quantized model is a file with bytes, which others and glia compute
   const glia::shape sample{13, 10, 3};
   glia::model net{network(), sample, glia::cpu<float>{}, {.seed = 3}};
   const xt::xarray<float> x = values_of({32, 13, 10, 3}, 5);
-  const glia::quantization how = glia::calibrate(net, x);
-  REQUIRE(how.products.size() == 5);
+  const glia::quantization quantization = glia::calibrate(net, x);
+  REQUIRE(quantization.products.size() == 5);
   const test::temporary_folder scratch;
   const auto file = scratch.path() / "net.onnx";
-  glia::write_onnx(net, file, {.quantization = how});
+  glia::write_onnx(net, file, {.quantization = quantization});
 
   const glia::onnx_model description{file};
   const ::onnx::ModelProto& message = description.content().message();
@@ -70,23 +70,23 @@ TEST_CASE("a quantized model is a file with bytes, which others and glia compute
   CHECK(nodes_of(message, "QuantizeLinear") == 5);
   CHECK(nodes_of(message, "DequantizeLinear") == 10);
   std::size_t with_signs = 0;
-  for (const auto& one : message.graph().initializer()) {
-    with_signs += one.data_type() == P::INT8 && one.dims_size() > 1 ? 1 : 0;
+  for (const auto& initializer : message.graph().initializer()) {
+    with_signs += initializer.data_type() == P::INT8 && initializer.dims_size() > 1 ? 1 : 0;
   }
   CHECK(with_signs == 5);
 
-  const xt::xarray<float> y = net.prepare(how, {.batch_size = 32})(x);
-  glia::model again{description};
-  const auto ready = again.prepare({.batch_size = 32});
+  const xt::xarray<float> y = net.prepare(quantization, {.batch_size = 32})(x);
+  glia::model reread{description};
+  const auto ready = reread.prepare({.batch_size = 32});
   CHECK(test::kernel_count(ready.calls(), "quantized_chain") == 3);
   CHECK(test::kernel_count(ready.calls(), "fake_quantize") == 0);
   CHECK(test::distance(ready(x), y) == 0);
-  CHECK(test::distance(again.predict(x), y) == 0);
-  CHECK(again.get("conv2d_0.kernel").size() == 3 * 3 * 3 * 12);
+  CHECK(test::distance(reread.predict(x), y) == 0);
+  CHECK(reread.get("conv2d_0.kernel").size() == 3 * 3 * 3 * 12);
 
   SECTION("on a backend without integers") {
     const glia::model plain{description, glia::reference<float>()};
-    CHECK(test::relative_change(plain.predict(x), y) < how.error / 2);
+    CHECK(test::relative_change(plain.predict(x), y) < quantization.error / 2);
   }
   SECTION("by other runtimes") {
     for (const std::string runtime : {"onnxruntime", "openvino"}) {
@@ -95,7 +95,7 @@ TEST_CASE("a quantized model is a file with bytes, which others and glia compute
         continue;
       }
       INFO(runtime);
-      CHECK(test::relative_change(test::run_by(runtime, *python, file, x), y) < how.error);
+      CHECK(test::relative_change(test::run_by(runtime, *python, file, x), y) < quantization.error);
     }
   }
   SECTION("it is trained on, through the rounding") {
@@ -105,14 +105,14 @@ TEST_CASE("a quantized model is a file with bytes, which others and glia compute
     }
     const glia::labeled_arrays data(x, classes);
     const glia::softmax_cross_entropy loss;
-    const double before = glia::evaluate(again, data, loss)["loss"];
-    glia::trainer trainer{again, loss, glia::adam{1e-3}};
+    const double initial_loss = glia::evaluate(reread, data, loss)["loss"];
+    glia::trainer trainer{reread, loss, glia::adam{1e-3}};
     trainer.fit(data, {.epochs = 5, .batch_size = 8, .progress = nullptr});
-    CHECK(glia::evaluate(again, data, loss)["loss"] < before);
+    CHECK(glia::evaluate(reread, data, loss)["loss"] < initial_loss);
     const auto trained = scratch.path() / "trained.onnx";
-    glia::write_onnx(again, trained);
+    glia::write_onnx(reread, trained);
     const glia::model third{glia::onnx_model{trained}};
-    CHECK(test::relative_change(third.predict(x), again.predict(x)) < 1e-6);
+    CHECK(test::relative_change(third.predict(x), reread.predict(x)) < 1e-6);
   }
 }
 
@@ -122,19 +122,19 @@ TEST_CASE("recurrent layers that are quantized are written as ONNX") {
     const glia::shape sample{6, 4};
     const glia::model net{description, sample, glia::cpu<float>{}, {.seed = 4}};
     const xt::xarray<float> x = values_of({48, 6, 4}, 7);
-    const glia::quantization how = glia::calibrate(net, x, {.tolerance = 1e9});
-    REQUIRE(how.products.size() > 1);
+    const glia::quantization quantization = glia::calibrate(net, x, {.tolerance = 1e9});
+    REQUIRE(quantization.products.size() > 1);
     const test::temporary_folder scratch;
     const auto file = scratch.path() / "net.onnx";
-    glia::write_onnx(net, file, {.quantization = how});
+    glia::write_onnx(net, file, {.quantization = quantization});
     const glia::onnx_model written{file};
     ::onnx::checker::check_model(written.content().message());
-    CHECK(nodes_of(written.content().message(), "QuantizeLinear") == how.products.size());
+    CHECK(nodes_of(written.content().message(), "QuantizeLinear") == quantization.products.size());
     CHECK(nodes_of(written.content().message(), "GRU") +
               nodes_of(written.content().message(), "LSTM") +
               nodes_of(written.content().message(), "RNN") ==
           nodes);
-    const xt::xarray<float> y = net.prepare(how, {.batch_size = 48})(x);
+    const xt::xarray<float> y = net.prepare(quantization, {.batch_size = 48})(x);
     CHECK(test::relative_change(glia::model{written}.predict(x), y) < 0.02);
     if (const auto python = test::python_with("onnxruntime")) {
       CHECK(test::relative_change(test::run_by("onnxruntime", *python, file, x), y) < 0.02);
@@ -171,9 +171,9 @@ TEST_CASE("networks that ONNX Runtime has quantized are computed with integers")
       CHECK(test::kernel_count(ready.calls(), in_float) == 0);
     }
     CHECK(test::kernel_count(ready.calls(), "quantized_chain") > 1);
-    const xt::xarray<float> got = ready(x);
+    const xt::xarray<float> actual = ready(x);
     // As it was quantized there; halves may be rounded otherwise.
-    CHECK(test::relative_change(got, y) < 0.5 * test::relative_change(y, samples.at("float")));
+    CHECK(test::relative_change(actual, y) < 0.5 * test::relative_change(y, samples.at("float")));
   }
   CHECK(count == 6);
 }
@@ -266,8 +266,9 @@ TEST_CASE("whole numbers that no number is made of again are numbers") {
     graph.node("DequantizeLinear", {"bytes", "steps", "zeros"}, {"y"});
     const xt::xarray<float> y = glia::model{graph.read()}.predict(x);
     for (std::size_t i = 0; i < y.size(); ++i) {
-      const auto at = static_cast<float>(i % 3);
-      CHECK(y.flat(i) == Approx((std::nearbyint(x.flat(i) / 0.125F) - 3 - at) * (at + 1)));
+      const auto channel = static_cast<float>(i % 3);
+      CHECK(y.flat(i) ==
+            Approx((std::nearbyint(x.flat(i) / 0.125F) - 3 - channel) * (channel + 1)));
     }
   }
 }

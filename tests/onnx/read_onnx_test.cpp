@@ -62,11 +62,11 @@ TEST_CASE("networks that PyTorch and Keras export give what they gave there, and
     const xt::xarray<float>& x = samples.at("x");
     const xt::xarray<float>& y = samples.at("y");
     glia::model net{onnx_model{test::onnx_folder() / (name + ".onnx")}};
-    const xt::xarray<float> got = net.predict(x);
-    REQUIRE(got.shape() == y.shape());
-    CHECK(test::distance(got, y) < 1e-5);
-    const auto [before, after] = losses_of(net, x, y);
-    CHECK(after < before);
+    const xt::xarray<float> actual = net.predict(x);
+    REQUIRE(actual.shape() == y.shape());
+    CHECK(test::distance(actual, y) < 1e-5);
+    const auto [initial, trained] = losses_of(net, x, y);
+    CHECK(trained < initial);
   }
   CHECK(count == 41);
 }
@@ -79,12 +79,12 @@ TEST_CASE("networks of PyTorch and Keras learn from an epoch of digits") {
     const auto train = glia::image_bytes(sets.train).reshaped(net.sample_shape());
     const auto unseen = glia::image_bytes(sets.test).reshaped(net.sample_shape());
     const glia::softmax_cross_entropy loss;
-    const auto before = glia::evaluate(net, unseen, loss);
+    const auto initial = glia::evaluate(net, unseen, loss);
     glia::trainer trainer{net, loss, glia::adam{3e-3}};
     trainer.fit(train, {.epochs = 1, .batch_size = 20, .progress = nullptr});
-    const auto after = glia::evaluate(net, unseen, loss);
-    CHECK(after["loss"] < 0.7 * before["loss"]);
-    CHECK(after["accuracy"] > before["accuracy"]);
+    const auto trained = glia::evaluate(net, unseen, loss);
+    CHECK(trained["loss"] < 0.7 * initial["loss"]);
+    CHECK(trained["accuracy"] > initial["accuracy"]);
   }
 }
 
@@ -131,17 +131,17 @@ TEST_CASE("a network in ONNX's oldest opset, of one image at a time, takes any n
     xt::xarray<float> x = arrays.at("inputs");
     x.reshape({std::size_t{1}, 1, 28, 28});
     const xt::xarray<float>& y = arrays.at("outputs");
-    const xt::xarray<float> got = net.predict(x);
-    CHECK(test::distance(got, y) < 1e-4 * xt::amax(xt::abs(y))());
+    const xt::xarray<float> actual = net.predict(x);
+    CHECK(test::distance(actual, y) < 1e-4 * xt::amax(xt::abs(y))());
     const xt::xarray<float> three = net.predict(xt::concatenate(xt::xtuple(x, x * 0.5F, x)));
-    CHECK(test::distance(xt::view(three, 2), xt::view(got, 0)) == 0);
+    CHECK(test::distance(xt::view(three, 2), xt::view(actual, 0)) == 0);
   }
 }
 
 TEST_CASE("images of an ONNX file are turned where they come in, and not between") {
   const auto file = [](const char* name) { return test::onnx_folder() / name; };
-  const auto count = [](const std::vector<std::string>& all) {
-    return std::count(all.begin(), all.end(), "permute_axes");
+  const auto count = [](const std::vector<std::string>& kernels) {
+    return std::count(kernels.begin(), kernels.end(), "permute_axes");
   };
   const glia::model first{onnx_model{file("torch_transfer.onnx")}};
   CHECK(count(kernels_of(first.prepare({.batch_size = 2}))) == 1);
@@ -173,17 +173,17 @@ TEST_CASE("the features of an ONNX file's network carry another head") {
   const xt::xarray<float> x = xt::transpose(samples.at("x"), {0, 2, 3, 1});
   glia::model net{sequential{glia::frozen{features}, glia::flatten{}, glia::dense{3}}};
   REQUIRE(net.frozen_output_shape().has_value());
-  const auto before = test::parameters_of(net);
+  const auto initial = test::parameters_of(net);
   const xt::xarray<float> y = xt::ones<float>({x.shape()[0], std::size_t{3}});
   const auto [first, last] = losses_of(net, x, y);
   CHECK(last < first);
-  const auto after = test::parameters_of(net);
-  REQUIRE(before.size() == after.size());
+  const auto trained = test::parameters_of(net);
+  REQUIRE(initial.size() == trained.size());
   const std::size_t head = 3 * net.get("dense_0.kernel").shape()[0] + 3;
-  CHECK(
-      std::equal(before.begin(), before.end() - static_cast<std::ptrdiff_t>(head), after.begin()));
-  CHECK_FALSE(std::equal(before.end() - static_cast<std::ptrdiff_t>(head), before.end(),
-                         after.end() - static_cast<std::ptrdiff_t>(head)));
+  CHECK(std::equal(initial.begin(), initial.end() - static_cast<std::ptrdiff_t>(head),
+                   trained.begin()));
+  CHECK_FALSE(std::equal(initial.end() - static_cast<std::ptrdiff_t>(head), initial.end(),
+                         trained.end() - static_cast<std::ptrdiff_t>(head)));
 }
 
 TEST_CASE("an output that the file does not have is refused with the names that there are") {
@@ -210,14 +210,14 @@ TEST_CASE("batch normalizations of an ONNX file follow the batches that it is tr
   const auto samples =
       glia::read_safetensors(test::onnx_folder() / "torch_transfer_legacy_norms.safetensors");
   std::size_t statistics = 0;
-  std::vector<std::pair<std::string, xt::xarray<float>>> before;
+  std::vector<std::pair<std::string, xt::xarray<float>>> initial;
   for (const auto& p : net.parameters()) {
     if (!p.spec.trainable) {
-      before.emplace_back(p.spec.name, net.get(p.spec.name));
+      initial.emplace_back(p.spec.name, net.get(p.spec.name));
     }
   }
   static_cast<void>(losses_of(net, samples.at("x"), samples.at("y")));
-  for (const auto& [name, values] : before) {
+  for (const auto& [name, values] : initial) {
     INFO(name);
     CHECK(test::distance(net.get(name), values) > 0);
     ++statistics;
@@ -247,13 +247,13 @@ TEST_CASE("ONNX files that glia does not read are told of by name") {
   CHECK(test::contains(newer, "to 21"));
 
   const test::temporary_folder scratch;
-  const auto with = [&](const std::function<void(::onnx::ModelProto&)>& change) {
+  const auto message_with = [&](const std::function<void(::onnx::ModelProto&)>& change) {
     ::onnx::ModelProto message = test::onnx_message("torch_mlp");
     change(message);
     test::write_message(message, scratch.path() / "changed.onnx");
     return reading(scratch.path() / "changed.onnx");
   };
-  const std::string missing = with([](auto& m) {
+  const std::string missing = message_with([](auto& m) {
     m.mutable_graph()->mutable_node(1)->set_op_type("TopK");
     m.mutable_graph()->mutable_node(3)->set_op_type("Einsum");
   });
@@ -261,12 +261,13 @@ TEST_CASE("ONNX files that glia does not read are told of by name") {
   CHECK(test::contains(missing, "glia does not support the operator 'TopK' (opset 20)"));
   CHECK(test::contains(missing, "1 other operators are not supported either: Einsum"));
   CHECK(test::contains(
-      with([](auto& m) { m.mutable_graph()->mutable_node(1)->set_input(0, "ghost"); }),
+      message_with([](auto& m) { m.mutable_graph()->mutable_node(1)->set_input(0, "ghost"); }),
       "has the input 'ghost', which no earlier node computes"));
-  CHECK(
-      test::contains(with([](auto& m) { m.mutable_graph()->mutable_initializer(0)->add_dims(7); }),
-                     "bytes; expected"));
-  CHECK(test::contains(with([](auto& m) { m.mutable_graph()->clear_input(); }), "has no input"));
+  CHECK(test::contains(
+      message_with([](auto& m) { m.mutable_graph()->mutable_initializer(0)->add_dims(7); }),
+      "bytes; expected"));
+  CHECK(test::contains(message_with([](auto& m) { m.mutable_graph()->clear_input(); }),
+                       "has no input"));
 }
 
 TEST_CASE("samples of another shape than an ONNX file's are told of") {
@@ -293,8 +294,8 @@ TEST_CASE("weights in a file beside the model are read there, and nowhere else")
   std::filesystem::remove(scratch.path() / (name + ".data"));
   CHECK(test::contains(reading(), name + ".data"));
   ::onnx::ModelProto message = test::onnx_message("torch_embedding_external");
-  for (auto& one : *message.mutable_graph()->mutable_initializer()) {
-    for (auto& entry : *one.mutable_external_data()) {
+  for (auto& initializer : *message.mutable_graph()->mutable_initializer()) {
+    for (auto& entry : *initializer.mutable_external_data()) {
       if (entry.key() == "location") {
         entry.set_value("../../etc/passwd");
       }
@@ -304,8 +305,8 @@ TEST_CASE("weights in a file beside the model are read there, and nowhere else")
   CHECK(test::contains(reading(), "expected a file in the folder of the model"));
 
   const auto reading_from = [&](const std::string& location) {
-    for (auto& one : *message.mutable_graph()->mutable_initializer()) {
-      for (auto& entry : *one.mutable_external_data()) {
+    for (auto& initializer : *message.mutable_graph()->mutable_initializer()) {
+      for (auto& entry : *initializer.mutable_external_data()) {
         if (entry.key() == "location") {
           entry.set_value(location);
         }
@@ -341,15 +342,15 @@ TEST_CASE("weights in a file beside the model are read there, and nowhere else")
 
 TEST_CASE("float16 weights of an ONNX file are the numbers that they stand for") {
   ::onnx::ModelProto message = test::onnx_message("torch_mlp");
-  for (auto& one : *message.mutable_graph()->mutable_initializer()) {
-    if (one.data_type() == ::onnx::TensorProto::FLOAT) {
-      const std::vector<float> numbers = glia::onnx::floats_of({&one, {}});
+  for (auto& initializer : *message.mutable_graph()->mutable_initializer()) {
+    if (initializer.data_type() == ::onnx::TensorProto::FLOAT) {
+      const std::vector<float> numbers = glia::onnx::floats_of({&initializer, {}});
       std::string bytes;
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         bytes += std::string("\0\x3C", 2);  // 1
       }
-      one.set_data_type(::onnx::TensorProto::FLOAT16);
-      one.set_raw_data(bytes);
+      initializer.set_data_type(::onnx::TensorProto::FLOAT16);
+      initializer.set_raw_data(bytes);
     }
   }
   const test::temporary_folder scratch;

@@ -32,52 +32,52 @@ class small_graph {
     message.mutable_graph()->add_output()->set_name("y");
   }
 
-  ::onnx::NodeProto& node(const std::string& operation, const std::vector<std::string>& from,
-                          const std::vector<std::string>& to) {
-    return fill(*message.mutable_graph()->add_node(), operation, from, to);
+  ::onnx::NodeProto& node(const std::string& operation, const std::vector<std::string>& inputs,
+                          const std::vector<std::string>& outputs) {
+    return fill(*message.mutable_graph()->add_node(), operation, inputs, outputs);
   }
-  static ::onnx::NodeProto& fill(::onnx::NodeProto& made, const std::string& operation,
-                                 const std::vector<std::string>& from,
-                                 const std::vector<std::string>& to) {
-    made.set_op_type(operation);
-    made.set_name(operation);
-    for (const std::string& name : from) {
-      made.add_input(name);
+  static ::onnx::NodeProto& fill(::onnx::NodeProto& proto, const std::string& operation,
+                                 const std::vector<std::string>& inputs,
+                                 const std::vector<std::string>& outputs) {
+    proto.set_op_type(operation);
+    proto.set_name(operation);
+    for (const std::string& name : inputs) {
+      proto.add_input(name);
     }
-    for (const std::string& name : to) {
-      made.add_output(name);
+    for (const std::string& name : outputs) {
+      proto.add_output(name);
     }
-    return made;
+    return proto;
   }
-  static void set(::onnx::NodeProto& of, const std::string& name,
+  static void set(::onnx::NodeProto& proto, const std::string& name,
                   const std::vector<std::int64_t>& numbers) {
-    auto& made = *of.add_attribute();
-    made.set_name(name);
-    made.set_type(::onnx::AttributeProto::INTS);
-    for (const std::int64_t one : numbers) {
-      made.add_ints(one);
+    auto& attribute = *proto.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(::onnx::AttributeProto::INTS);
+    for (const std::int64_t number : numbers) {
+      attribute.add_ints(number);
     }
   }
 
-  static void set_flag(::onnx::NodeProto& of, const std::string& name, bool value) {
-    auto& made = *of.add_attribute();
-    made.set_name(name);
-    made.set_type(::onnx::AttributeProto::INT);
-    made.set_i(value ? 1 : 0);
+  static void set_flag(::onnx::NodeProto& proto, const std::string& name, bool value) {
+    auto& attribute = *proto.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(::onnx::AttributeProto::INT);
+    attribute.set_i(value ? 1 : 0);
   }
 
   void weights(const std::string& name, const std::vector<std::int64_t>& extents,
                const std::vector<float>& numbers) {
-    auto& made = tensor(name, extents, ::onnx::TensorProto::FLOAT);
-    for (const float one : numbers) {
-      made.add_float_data(one);
+    auto& proto = tensor(name, extents, ::onnx::TensorProto::FLOAT);
+    for (const float number : numbers) {
+      proto.add_float_data(number);
     }
   }
   void integers(const std::string& name, const std::vector<std::int64_t>& numbers) {
-    auto& made =
+    auto& proto =
         tensor(name, {static_cast<std::int64_t>(numbers.size())}, ::onnx::TensorProto::INT64);
-    for (const std::int64_t one : numbers) {
-      made.add_int64_data(one);
+    for (const std::int64_t number : numbers) {
+      proto.add_int64_data(number);
     }
   }
 
@@ -85,9 +85,9 @@ class small_graph {
   void bytes(const std::string& name, const std::vector<std::int64_t>& extents,
              const std::vector<std::int32_t>& numbers,
              ::onnx::TensorProto::DataType type = ::onnx::TensorProto::INT8) {
-    auto& made = tensor(name, extents, type);
-    for (const std::int32_t one : numbers) {
-      made.add_int32_data(one);
+    auto& proto = tensor(name, extents, type);
+    for (const std::int32_t number : numbers) {
+      proto.add_int32_data(number);
     }
   }
 
@@ -102,13 +102,13 @@ class small_graph {
  private:
   ::onnx::TensorProto& tensor(const std::string& name, const std::vector<std::int64_t>& extents,
                               ::onnx::TensorProto::DataType type) {
-    auto& made = *message.mutable_graph()->add_initializer();
-    made.set_name(name);
-    made.set_data_type(type);
+    auto& proto = *message.mutable_graph()->add_initializer();
+    proto.set_name(name);
+    proto.set_data_type(type);
     for (const std::int64_t extent : extents) {
-      made.add_dims(extent);
+      proto.add_dims(extent);
     }
-    return made;
+    return proto;
   }
 };
 

@@ -26,11 +26,11 @@ xt::xarray<float> rows_of(const std::vector<std::size_t>& shape) {
 }
 
 std::vector<float> counted(std::size_t count, float step) {
-  std::vector<float> all(count);
+  std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) {
-    all[i] = step * (static_cast<float>(i % 5) - 2) + 0.01F * static_cast<float>(i);
+    values[i] = step * (static_cast<float>(i % 5) - 2) + 0.01F * static_cast<float>(i);
   }
-  return all;
+  return values;
 }
 
 float logistic(float x) { return 1 / (1 + std::exp(-x)); }
@@ -39,10 +39,11 @@ float logistic(float x) { return 1 / (1 + std::exp(-x)); }
 void check_apart(const small_graph& graph, const std::vector<std::size_t>& batch) {
   const glia::model net{graph.read()};
   const xt::xarray<float> x = rows_of(batch);
-  const xt::xarray<float> all = net.predict(x);
+  const xt::xarray<float> outputs = net.predict(x);
   for (std::size_t n = 0; n < batch[0]; ++n) {
-    const xt::xarray<float> one = net.predict(xt::xarray<float>(xt::view(x, xt::range(n, n + 1))));
-    CHECK(test::distance(xt::view(one, 0), xt::view(all, n)) < 1e-5);
+    const xt::xarray<float> output =
+        net.predict(xt::xarray<float>(xt::view(x, xt::range(n, n + 1))));
+    CHECK(test::distance(xt::view(output, 0), xt::view(outputs, n)) < 1e-5);
   }
 }
 
@@ -56,22 +57,22 @@ TEST_CASE(
     }
     INFO(name);
     const glia::onnx_model file{test::onnx_folder() / (name + ".onnx")};
-    const auto what = glia::onnx::interface_of(file.content(), false, {});
+    const auto signature = glia::onnx::interface_of(file.content(), false, {});
     const auto asked = [&](std::size_t rows, bool training, bool whole) {
       const std::vector<glia::shape> shapes{glia::batch_of(rows, file.sample_shape())};
-      const auto read = glia::onnx::read_graph(file.content(), what, shapes, training, whole);
-      std::vector<std::string> all;
+      const auto read = glia::onnx::read_graph(file.content(), signature, shapes, training, whole);
+      std::vector<std::string> descriptions;
       for (const auto& part : read.parts) {
         for (const std::size_t w : part.weights) {
-          const auto& one = read.weights[w];
-          all.push_back(glia::text(read.name_of(part), ": ", read.own_name(part, w), ' ', one.shape,
-                                   one.trainable ? "" : " not trained"));
-          for (const std::size_t place : one.places) {
-            all.back() += glia::text(' ', place);
+          const auto& weight = read.weights[w];
+          descriptions.push_back(glia::text(read.name_of(part), ": ", read.own_name(part, w), ' ',
+                                            weight.shape, weight.trainable ? "" : " not trained"));
+          for (const std::size_t place : weight.places) {
+            descriptions.back() += glia::text(' ', place);
           }
         }
       }
-      return all;
+      return descriptions;
     };
     const auto first = asked(1, true, true);
     CHECK_FALSE(first.empty());
@@ -87,8 +88,8 @@ TEST_CASE(
 
 TEST_CASE("nodes are joined only where nobody else takes what is between them") {
   const xt::xarray<float> x = rows_of({3, 4});
-  const auto at = [](const xt::xarray<float>& of, std::size_t n, std::size_t i) {
-    return of(n, i);
+  const auto element = [](const xt::xarray<float>& array, std::size_t n, std::size_t i) {
+    return array(n, i);
   };
   SECTION("a sigmoid that is taken again") {
     small_graph g({4});
@@ -97,7 +98,7 @@ TEST_CASE("nodes are joined only where nobody else takes what is between them") 
     g.node("Add", {"s", "p"}, {"y"});
     const xt::xarray<float> y = glia::model{g.read()}.predict(x);
     for (std::size_t i = 0; i < 4; ++i) {
-      CHECK(at(y, 2, i) == Approx(logistic(x(2, i)) * (1 + x(2, i))));
+      CHECK(element(y, 2, i) == Approx(logistic(x(2, i)) * (1 + x(2, i))));
     }
   }
   SECTION("a product that is taken again, without its bias") {
@@ -108,8 +109,8 @@ TEST_CASE("nodes are joined only where nobody else takes what is between them") 
     g.node("Add", {"p", "b"}, {"a"});
     g.node("Sub", {"a", "p"}, {"y"});
     const xt::xarray<float> y = glia::model{g.read()}.predict(x);
-    CHECK(at(y, 0, 0) == Approx(1));
-    CHECK(at(y, 2, 1) == Approx(2));
+    CHECK(element(y, 0, 0) == Approx(1));
+    CHECK(element(y, 2, 1) == Approx(2));
   }
   SECTION("a sigmoid that is handed on under another name") {
     small_graph g({4});
@@ -119,7 +120,7 @@ TEST_CASE("nodes are joined only where nobody else takes what is between them") 
     g.node("Add", {"s", "p"}, {"y"});
     const xt::xarray<float> y = glia::model{g.read()}.predict(x);
     for (std::size_t i = 0; i < 4; ++i) {
-      CHECK(at(y, 2, i) == Approx(logistic(x(2, i)) * (1 + x(2, i))));
+      CHECK(element(y, 2, i) == Approx(logistic(x(2, i)) * (1 + x(2, i))));
     }
   }
   SECTION("a product whose bias is added behind a reshape") {
@@ -139,7 +140,7 @@ TEST_CASE("nodes are joined only where nobody else takes what is between them") 
     const xt::xarray<float> y = glia::model{g.read()}.predict(x);
     const xt::xarray<float> p = glia::model{plain.read()}.predict(x);
     for (std::size_t i = 0; i < 6; ++i) {
-      CHECK(at(y, 1, i) == Approx(2 * p(1, i) + static_cast<float>(1 + i % 3)));
+      CHECK(element(y, 1, i) == Approx(2 * p(1, i) + static_cast<float>(1 + i % 3)));
     }
   }
   SECTION("a bias that a later layer was the first to take") {
@@ -153,8 +154,8 @@ TEST_CASE("nodes are joined only where nobody else takes what is between them") 
     g.node("Add", {"c1", "b"}, {"y1"});
     g.node("Add", {"y1", "y2"}, {"y"});
     const xt::xarray<float> y = glia::model{g.read()}.predict(x);
-    CHECK(at(y, 0, 0) == Approx(2));
-    CHECK(at(y, 2, 1) == Approx(4));
+    CHECK(element(y, 0, 0) == Approx(2));
+    CHECK(element(y, 2, 1) == Approx(4));
   }
   SECTION("a function that is called twice with the same product") {
     small_graph g({4});
@@ -269,11 +270,11 @@ TEST_CASE("operators of ONNX files at their edges") {
   }
   SECTION("absolute values of numbers that the file knows") {
     using type = ::onnx::TensorProto;
-    constexpr auto least = std::numeric_limits<std::int64_t>::min();
+    constexpr auto minimum = std::numeric_limits<std::int64_t>::min();
     small_graph g({1});
-    g.integers("whole", {least, -3, 4});
+    g.integers("whole", {minimum, -3, 4});
     g.node("Abs", {"whole"}, {"size"});
-    g.integers("expected", {least, 3, 4});
+    g.integers("expected", {minimum, 3, 4});
     g.node("Equal", {"size", "expected"}, {"same"});
     small_graph::set_flag(g.node("Cast", {"same"}, {"numbers"}), "to", true);
     g.bytes("bytes", {3}, {-128, -3, 4}, type::INT8);
@@ -346,12 +347,12 @@ TEST_CASE("two normalizations of one statistic train, and the first one keeps it
   g.node("BatchNormalization", {"r", "variance", "beta", "mean", "variance"}, {"y"});
   glia::model net{g.read()};
   const xt::xarray<float> x = rows_of({8, 2});
-  const xt::xarray<float> before = net.get("batch_normalization_0.mean");
+  const xt::xarray<float> initial = net.get("batch_normalization_0.mean");
   const xt::xarray<float> trained =
       net.get("batch_normalization_1.variance_2");  // the second one's gamma
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.1}};
   trainer.fit(glia::target_arrays{x, x}, {.epochs = 2, .batch_size = 8, .progress = nullptr});
-  CHECK(test::distance(net.get("batch_normalization_0.mean"), before) > 0);
+  CHECK(test::distance(net.get("batch_normalization_0.mean"), initial) > 0);
   CHECK(test::distance(net.get("batch_normalization_1.variance_2"), trained) > 0);
   CHECK(net.predict(x).size() == x.size());
 }

@@ -21,36 +21,36 @@ inline const std::filesystem::path folder = "/usr/share/libonnx-testdata/data";
 
 struct outcome {
   enum class kind { passed, refused, failed };
-  kind how = kind::failed;
-  std::string why;
+  kind status = kind::failed;
+  std::string reason;
 };
 
 /// Whether what goes in and comes out of a model are tensors of floats, beside integers and truth
 /// values that say shapes, axes and the like.
 inline bool is_in_float(const ::onnx::GraphProto& graph) {
   bool floats = false;
-  bool others = false;
-  const auto look = [&](const ::onnx::ValueInfoProto& one) {
+  bool unsupported = false;
+  const auto look = [&](const ::onnx::ValueInfoProto& value) {
     using P = ::onnx::TensorProto;
-    const int type = one.type().has_tensor_type() ? one.type().tensor_type().elem_type() : 0;
+    const int type = value.type().has_tensor_type() ? value.type().tensor_type().elem_type() : 0;
     floats = floats || type == P::FLOAT;
-    others =
-        others || (type != P::FLOAT && type != P::INT64 && type != P::INT32 && type != P::BOOL);
+    unsupported = unsupported ||
+                  (type != P::FLOAT && type != P::INT64 && type != P::INT32 && type != P::BOOL);
   };
-  for (const auto& one : graph.input()) {
-    look(one);
+  for (const auto& value : graph.input()) {
+    look(value);
   }
-  for (const auto& one : graph.output()) {
-    look(one);
+  for (const auto& value : graph.output()) {
+    look(value);
   }
-  return floats && !others;
+  return floats && !unsupported;
 }
 
 /// Whether there are doubles, which single precision may not hold.
 inline bool is_in_double(const ::onnx::GraphProto& graph) {
-  return std::any_of(graph.input().begin(), graph.input().end(), [](const auto& one) {
-    return one.type().has_tensor_type() &&
-           one.type().tensor_type().elem_type() == ::onnx::TensorProto::DOUBLE;
+  return std::any_of(graph.input().begin(), graph.input().end(), [](const auto& value) {
+    return value.type().has_tensor_type() &&
+           value.type().tensor_type().elem_type() == ::onnx::TensorProto::DOUBLE;
   });
 }
 
@@ -63,19 +63,20 @@ inline ::onnx::TensorProto tensor_in(const std::filesystem::path& path) {
   return message;
 }
 
-/// Whether an input says how something is done, as scales and regions do, and is not what it is
-/// done to: models have constants there.
-inline bool says_how(const ::onnx::GraphProto& graph, const std::string& input) {
+/// Whether an input is an option of its operations, such as scales or regions, and not data. Models
+/// have constants there.
+inline bool is_option(const ::onnx::GraphProto& graph, const std::string& input) {
   for (const auto& node : graph.node()) {
-    const std::string& what = node.op_type();
+    const std::string& operation = node.op_type();
     for (int i = 0; i < node.input_size(); ++i) {
-      const bool how =
-          what == "Range" ||
-          ((what == "Resize" || what == "Upsample" || what == "Pad" || what == "Dropout") &&
+      const bool option =
+          operation == "Range" ||
+          ((operation == "Resize" || operation == "Upsample" || operation == "Pad" ||
+            operation == "Dropout") &&
            i > 0) ||
-          ((what == "QuantizeLinear" || what == "DequantizeLinear") && i > 0) ||
-          (what == "OneHot" && i == 1);
-      if (node.input(i) == input && !how) {
+          ((operation == "QuantizeLinear" || operation == "DequantizeLinear") && i > 0) ||
+          (operation == "OneHot" && i == 1);
+      if (node.input(i) == input && !option) {
         return false;
       }
     }
@@ -92,12 +93,12 @@ void run_set(const glia::onnx::model_content& content, const std::filesystem::pa
   using glia::onnx::tensor;
   glia::onnx::graph_reader reader(content, false);
   reader.out.whole_recurrences = whole_recurrences;
-  glia::tape on(device);
-  std::map<glia::value_id, std::vector<double>> given;
+  glia::tape tape(device);
+  std::map<glia::value_id, std::vector<double>> bindings;
   const auto& graph = content.graph();
   std::set<std::string> weights;
-  for (const auto& one : graph.initializer()) {
-    weights.insert(one.name());
+  for (const auto& initializer : graph.initializer()) {
+    weights.insert(initializer.name());
   }
   int number = 0;
   for (const auto& input : graph.input()) {
@@ -113,13 +114,13 @@ void run_set(const glia::onnx::model_content& content, const std::filesystem::pa
     if (input.type().tensor_type().elem_type() == ::onnx::TensorProto::BFLOAT16) {
       message.set_data_type(::onnx::TensorProto::BFLOAT16);
     }
-    const glia::onnx::numbers all = glia::onnx::numbers_of({&message});
-    if (!glia::onnx::is_real(message.data_type()) || says_how(graph, input.name())) {
-      reader.give(input.name(), glia::onnx::known_tensor(all));
+    const glia::onnx::numbers numbers = glia::onnx::numbers_of({&message});
+    if (!glia::onnx::is_real(message.data_type()) || is_option(graph, input.name())) {
+      reader.give(input.name(), glia::onnx::known_tensor(numbers));
       continue;
     }
-    const auto id = reader.out.add_samples(input.name(), glia::onnx::shape_of(all.extents));
-    given[id] = all.reals();
+    const auto id = reader.out.add_samples(input.name(), glia::onnx::shape_of(numbers.extents));
+    bindings[id] = numbers.reals();
     reader.give(input.name(), reader.out.computed(id, message.data_type()));
   }
   std::vector<std::string> names;
@@ -134,47 +135,47 @@ void run_set(const glia::onnx::model_content& content, const std::filesystem::pa
   }
   for (const auto& w : reader.out.weights) {
     const std::vector<float> numbers = w.read();
-    given[w.value] = {numbers.begin(), numbers.end()};
+    bindings[w.value] = {numbers.begin(), numbers.end()};
   }
-  glia::onnx::replay run(reader.out.calls, on);
-  for (const auto& [id, numbers] : given) {
-    run.set(id, on.constant(device.from_host(std::span<const double>(numbers),
-                                             reader.out.calls.spec(id).shape)));
+  glia::onnx::replay run(reader.out.calls, tape);
+  for (const auto& [id, numbers] : bindings) {
+    run.set(id, tape.constant(device.from_host(std::span<const double>(numbers),
+                                               reader.out.calls.spec(id).shape)));
   }
-  glia::parameter_list none;
+  glia::parameter_list no_parameters;
   std::vector<glia::gradient_slot> slots;
-  glia::scope scope(on, std::as_const(none), slots);
+  glia::scope scope(tape, std::as_const(no_parameters), slots);
   for (const auto& node : reader.out.calls.nodes()) {
     run.run(node, scope);
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    ::onnx::TensorProto expected = tensor_in(data / ("output_" + std::to_string(i) + ".pb"));
+    ::onnx::TensorProto message = tensor_in(data / ("output_" + std::to_string(i) + ".pb"));
     if (graph.output(static_cast<int>(i)).type().tensor_type().elem_type() ==
         ::onnx::TensorProto::BFLOAT16) {
-      expected.set_data_type(::onnx::TensorProto::BFLOAT16);
+      message.set_data_type(::onnx::TensorProto::BFLOAT16);
     }
-    const glia::onnx::numbers wanted = glia::onnx::numbers_of({&expected});
+    const glia::onnx::numbers expected = glia::onnx::numbers_of({&message});
     const tensor& y = reader.result(names[i]);
-    if (y.extents != wanted.extents) {
+    if (y.extents != expected.extents) {
       throw glia::value_error(glia::text(names[i], " has the shape ", glia::onnx::words(y.extents),
-                                         ", expected ", glia::onnx::words(wanted.extents)));
+                                         ", expected ", glia::onnx::words(expected.extents)));
     }
-    std::vector<double> got(wanted.size());
+    std::vector<double> actual(expected.size());
     if (y.known != nullptr) {
-      for (std::size_t k = 0; k < got.size(); ++k) {
-        got[k] = y.known->at(k);
+      for (std::size_t k = 0; k < actual.size(); ++k) {
+        actual[k] = y.known->at(k);
       }
     } else {
-      device.to_host(run.real(values[i]).value(), std::span<double>(got));
+      device.to_host(run.real(values[i]).value(), std::span<double>(actual));
     }
-    for (std::size_t k = 0; k < got.size(); ++k) {
-      const double w = wanted.at(k);
-      const bool same = std::isnan(w)   ? std::isnan(got[k])
-                        : std::isinf(w) ? got[k] == w
-                                        : std::abs(got[k] - w) <= 1e-6 + 1e-3 * std::abs(w);
+    for (std::size_t k = 0; k < actual.size(); ++k) {
+      const double w = expected.at(k);
+      const bool same = std::isnan(w)   ? std::isnan(actual[k])
+                        : std::isinf(w) ? actual[k] == w
+                                        : std::abs(actual[k] - w) <= 1e-6 + 1e-3 * std::abs(w);
       if (!same) {
         throw glia::value_error(names[i] + "[" + std::to_string(k) + "] is " +
-                                std::to_string(got[k]) + ", expected " + std::to_string(w));
+                                std::to_string(actual[k]) + ", expected " + std::to_string(w));
       }
     }
   }
@@ -182,10 +183,10 @@ void run_set(const glia::onnx::model_content& content, const std::filesystem::pa
 
 /// Runs all sets of a case. What glia says that it does not read, it refuses.
 template <class B>
-outcome run(const std::filesystem::path& of, const B& device, bool whole_recurrences) {
+outcome run(const std::filesystem::path& directory, const B& device, bool whole_recurrences) {
   try {
-    const glia::onnx::model_content content(of / "model.onnx");
-    for (const auto& set : std::filesystem::directory_iterator(of)) {
+    const glia::onnx::model_content content(directory / "model.onnx");
+    for (const auto& set : std::filesystem::directory_iterator(directory)) {
       if (set.is_directory()) {
         run_set(content, set.path(), device, whole_recurrences);
       }

@@ -20,31 +20,33 @@ struct counts {
   int passed = 0;
   int refused = 0;
   int failed = 0;
-  void add(kind how) { ++(how == kind::passed ? passed : how == kind::refused ? refused : failed); }
+  void add(kind status) {
+    ++(status == kind::passed ? passed : status == kind::refused ? refused : failed);
+  }
 };
 
 std::vector<std::filesystem::path> cases_of(const std::string& group) {
-  std::vector<std::filesystem::path> all;
-  for (const auto& one : std::filesystem::directory_iterator(test::standard::folder / group)) {
-    all.push_back(one.path());
+  std::vector<std::filesystem::path> cases;
+  for (const auto& entry : std::filesystem::directory_iterator(test::standard::folder / group)) {
+    cases.push_back(entry.path());
   }
-  std::sort(all.begin(), all.end());
-  return all;
+  std::sort(cases.begin(), cases.end());
+  return cases;
 }
 
 /// What becomes of a case on the cpu, by the kernel for recurrences and step by step.
-test::standard::outcome outcome_of(const std::filesystem::path& of) {
-  const ::onnx::ModelProto message = test::onnx_message_in(of / "model.onnx");
-  test::standard::outcome all{kind::passed, ""};
+test::standard::outcome outcome_of(const std::filesystem::path& directory) {
+  const ::onnx::ModelProto message = test::onnx_message_in(directory / "model.onnx");
+  test::standard::outcome result{kind::passed, ""};
   for (const bool whole : {true, false}) {
-    const auto one = test::standard::is_in_double(message.graph())
-                         ? test::standard::run(of, glia::cpu<double>{}, whole)
-                         : test::standard::run(of, glia::cpu<float>{}, whole);
-    if (one.how != kind::passed) {
-      all = one;
+    const auto attempt = test::standard::is_in_double(message.graph())
+                             ? test::standard::run(directory, glia::cpu<double>{}, whole)
+                             : test::standard::run(directory, glia::cpu<float>{}, whole);
+    if (attempt.status != kind::passed) {
+      result = attempt;
     }
   }
-  return all;
+  return result;
 }
 
 bool is_there() { return std::filesystem::exists(test::standard::folder); }
@@ -76,13 +78,13 @@ TEST_CASE("ONNX's own cases give what they must, or are refused") {
   std::set<std::string> refused;
   std::size_t count = 0;
   for (const char* const group : groups) {
-    for (const auto& one : cases_of(group)) {
-      const auto found = outcome_of(one);
-      INFO(one.filename().string() << ": " << found.why);
-      const std::string name = glia::text(group, '/', one.filename().string());
-      CHECK((found.how == kind::failed) == decided_otherwise.contains(name));
+    for (const auto& directory : cases_of(group)) {
+      const auto found = outcome_of(directory);
+      INFO(directory.filename().string() << ": " << found.reason);
+      const std::string name = glia::text(group, '/', directory.filename().string());
+      CHECK((found.status == kind::failed) == decided_otherwise.contains(name));
       ++count;
-      if (found.how == kind::refused) {
+      if (found.status == kind::refused) {
         refused.insert(name);
       }
     }
@@ -95,12 +97,12 @@ TEST_CASE("ONNX's own cases give what they must, or are refused") {
 }
 
 TEST_CASE("ONNX's own cases of the reference backend", "[.reference]") {
-  for (const auto& one : cases_of("node")) {
-    const auto found = test::standard::run(one, glia::reference<float>{}, false);
-    INFO(one.filename().string() << ": " << found.why);
-    CHECK((found.how != kind::failed ||
-           decided_otherwise.contains("node/" + one.filename().string()) ||
-           test::standard::is_in_double(test::onnx_message_in(one / "model.onnx").graph())));
+  for (const auto& directory : cases_of("node")) {
+    const auto found = test::standard::run(directory, glia::reference<float>{}, false);
+    INFO(directory.filename().string() << ": " << found.reason);
+    CHECK((found.status != kind::failed ||
+           decided_otherwise.contains("node/" + directory.filename().string()) ||
+           test::standard::is_in_double(test::onnx_message_in(directory / "model.onnx").graph())));
   }
 }
 
@@ -108,18 +110,18 @@ TEST_CASE("ONNX's own cases of the reference backend", "[.reference]") {
 TEST_CASE("a table of ONNX's own cases", "[.onnx-table]") {
   std::map<std::string, counts> table;
   for (const char* const group : groups) {
-    for (const auto& one : cases_of(group)) {
-      const ::onnx::GraphProto graph = test::onnx_message_in(one / "model.onnx").graph();
-      const auto found = outcome_of(one);
-      if (found.how != kind::passed) {
-        std::cout << group << '/' << one.filename().string() << ": " << found.why << '\n';
+    for (const auto& directory : cases_of(group)) {
+      const ::onnx::GraphProto graph = test::onnx_message_in(directory / "model.onnx").graph();
+      const auto found = outcome_of(directory);
+      if (found.status != kind::passed) {
+        std::cout << group << '/' << directory.filename().string() << ": " << found.reason << '\n';
       }
-      table[std::string(group) + ", all"].add(found.how);
+      table[std::string(group) + ", all"].add(found.status);
       if (test::standard::is_in_float(graph)) {
-        table[std::string(group) + ", in float"].add(found.how);
+        table[std::string(group) + ", in float"].add(found.status);
       }
       if (std::string(group) == "node" && graph.node_size() == 1) {
-        table["operator " + graph.node(0).op_type()].add(found.how);
+        table["operator " + graph.node(0).op_type()].add(found.status);
       }
     }
   }

@@ -72,11 +72,11 @@ void check_written(const std::string& name, const Description& description,
   const auto file = scratch.path() / "net.onnx";
   glia::write_onnx(net, file);
   ::onnx::checker::check_model(read_message(file));
-  const glia::model again{glia::onnx_model{file}};
+  const glia::model reread{glia::onnx_model{file}};
   for (const std::size_t rows : {5U, 1U}) {
     const xt::xarray<float> x = drawn(glia::batch_of(rows, sample), integers);
     const xt::xarray<float> y = net.predict(x);
-    const xt::xarray<float> read_again = again.predict(x);
+    const xt::xarray<float> read_again = reread.predict(x);
     REQUIRE(read_again.shape() == y.shape());
     CHECK(test::distance(read_again, y) <= largest_distance);
     if (!python) {
@@ -84,11 +84,11 @@ void check_written(const std::string& name, const Description& description,
     }
     const std::vector<float> other = test::run_by("onnxruntime", *python, file, x);
     REQUIRE(other.size() == y.size());
-    float most = 0;
+    float largest = 0;
     for (std::size_t i = 0; i < other.size(); ++i) {
-      most = std::max(most, std::abs(other[i] - y.data()[i]) / (1 + std::abs(y.data()[i])));
+      largest = std::max(largest, std::abs(other[i] - y.data()[i]) / (1 + std::abs(y.data()[i])));
     }
-    CHECK(most < 1e-5F);
+    CHECK(largest < 1e-5F);
   }
 }
 
@@ -195,9 +195,9 @@ TEST_CASE("images in an ONNX file stay channels first from one convolution to th
                              glia::global_avg_pool2d{}, glia::dense{5}},
                   {20, 20, 3}};
   const auto message = glia::onnx::message_of(net, {});
-  const auto all = operations_of(message);
-  CHECK(std::count(all.begin(), all.end(), "Transpose") == 1);
-  CHECK(std::count(all.begin(), all.end(), "Conv") == 2);
+  const auto operations = operations_of(message);
+  CHECK(std::count(operations.begin(), operations.end(), "Transpose") == 1);
+  CHECK(std::count(operations.begin(), operations.end(), "Conv") == 2);
 }
 
 TEST_CASE("an ONNX file has the names of parameters and layers, any batch, and metadata") {
@@ -211,8 +211,8 @@ TEST_CASE("an ONNX file has the names of parameters and layers, any batch, and m
   CHECK(message.metadata_props(0).value() == "even odd");
   CHECK(message.opset_import(0).version() == 17);
   std::set<std::string> weights;
-  for (const auto& one : message.graph().initializer()) {
-    weights.insert(one.name());
+  for (const auto& initializer : message.graph().initializer()) {
+    weights.insert(initializer.name());
   }
   CHECK(weights ==
         std::set<std::string>{"first.kernel", "first.bias", "dense_0.kernel", "dense_0.bias"});
@@ -229,10 +229,11 @@ TEST_CASE("numbers that print alike are different ones in an ONNX file") {
       sequential{glia::lambda{"scale", [](auto x) { return x * 0.7071067 + x * 0.7071071; }}}, {3}};
   const auto message = glia::onnx::message_of(net, {});
   std::set<float> numbers;
-  for (const auto& one : message.graph().initializer()) {
-    REQUIRE(one.raw_data().size() == sizeof(float));
+  for (const auto& initializer : message.graph().initializer()) {
+    REQUIRE(initializer.raw_data().size() == sizeof(float));
     float number = 0;
-    std::copy(one.raw_data().begin(), one.raw_data().end(), reinterpret_cast<char*>(&number));
+    std::copy(initializer.raw_data().begin(), initializer.raw_data().end(),
+              reinterpret_cast<char*>(&number));
     numbers.insert(number);
   }
   CHECK(numbers == std::set<float>{0.7071067F, 0.7071071F});
@@ -245,15 +246,15 @@ TEST_CASE(
                   {5, 5, 2}};
   const test::temporary_folder scratch;
   glia::write_onnx(net, scratch.path() / "net.onnx");
-  const glia::model again{glia::onnx_model{scratch.path() / "net.onnx"}};
+  const glia::model reread{glia::onnx_model{scratch.path() / "net.onnx"}};
   std::vector<std::string> names;
   std::vector<std::string> read;
   for (const auto& p : net.parameters()) {
     names.push_back(p.spec.name + (p.spec.trainable ? "" : ", not trained"));
   }
-  for (const auto& p : again.parameters()) {
+  for (const auto& p : reread.parameters()) {
     read.push_back(p.spec.name + (p.spec.trainable ? "" : ", not trained"));
-    CHECK(test::distance(again.get(p.spec.name), net.get(p.spec.name)) == 0);
+    CHECK(test::distance(reread.get(p.spec.name), net.get(p.spec.name)) == 0);
   }
   CHECK(names == read);
 }
@@ -265,8 +266,8 @@ TEST_CASE(
   const xt::xarray<float> x = xt::ones<float>({2, 30});
   const auto files = [&] {
     std::set<std::string> names;
-    for (const auto& one : std::filesystem::directory_iterator(scratch.path())) {
-      names.insert(one.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(scratch.path())) {
+      names.insert(entry.path().filename().string());
     }
     return names;
   };
@@ -291,52 +292,52 @@ TEST_CASE("large weights beside an ONNX file are used where they lie, and change
   const test::temporary_folder scratch;
   const auto path = scratch.path() / "net.onnx";
   constexpr std::size_t weights = 200 * 300 * sizeof(float);
-  const glia::model made{
+  const glia::model original{
       sequential{glia::dense{300}, glia::relu, glia::dense{2}}, {200}, glia::cpu<float>{}};
-  glia::write_onnx(made, path, {.max_file_bytes = 1000});
-  const auto beside = scratch.path() / "net.onnx.data";
-  const std::string before = test::file_content(beside);
+  glia::write_onnx(original, path, {.max_file_bytes = 1000});
+  const auto data_file = scratch.path() / "net.onnx.data";
+  const std::string content = test::file_content(data_file);
   const xt::xarray<float> x = drawn({6, 200}, 0);
 
   const glia::onnx_model file{path};
   const glia::cpu<float> device;
   glia::model net{file, {200}, device};
-  CHECK(net.predict(x).shape() == made.predict(x).shape());
-  const glia::cpu<float> another;
-  const glia::model same{file, {200}, another};
-  CHECK(another.memory().reserved_bytes() < weights);
-  CHECK(test::distance(same.predict(x), made.predict(x)) == 0);
+  CHECK(net.predict(x).shape() == original.predict(x).shape());
+  const glia::cpu<float> other_device;
+  const glia::model same{file, {200}, other_device};
+  CHECK(other_device.memory().reserved_bytes() < weights);
+  CHECK(test::distance(same.predict(x), original.predict(x)) == 0);
 
   const xt::xarray<float> y = xt::ones<float>({6, 2});
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.1}};
   trainer.fit(glia::target_arrays{x, y}, {.epochs = 2, .batch_size = 3, .progress = nullptr});
-  CHECK(test::distance(net.predict(x), made.predict(x)) > 0.01);
-  CHECK(test::distance(same.predict(x), made.predict(x)) == 0);
-  CHECK(test::file_content(beside) == before);
+  CHECK(test::distance(net.predict(x), original.predict(x)) > 0.01);
+  CHECK(test::distance(same.predict(x), original.predict(x)) == 0);
+  CHECK(test::file_content(data_file) == content);
 
   // A file that takes the other's place leaves what is used alone.
   glia::write_onnx(net, path, {.max_file_bytes = 1000});
-  CHECK_FALSE(std::filesystem::exists(beside));
-  CHECK(test::distance(same.predict(x), made.predict(x)) == 0);
+  CHECK_FALSE(std::filesystem::exists(data_file));
+  CHECK(test::distance(same.predict(x), original.predict(x)) == 0);
   CHECK(test::distance(glia::model{glia::onnx_model{path}}.predict(x), net.predict(x)) == 0);
 }
 
 TEST_CASE("what a program has to know of a network is kept in its ONNX file") {
-  const glia::model_info about{.class_names = {"a rose", "", "tulip"},
-                               .mean = {0.485F, 0.456F, 0.406F},
-                               .std = {0.229F, 0.224F, 0.1F},
-                               .crop = true,
-                               .seed = 18446744073709551615U,
-                               .accuracy = 0.1,
-                               .description = "of flowers"};
+  const glia::model_info info{.class_names = {"a rose", "", "tulip"},
+                              .mean = {0.485F, 0.456F, 0.406F},
+                              .std = {0.229F, 0.224F, 0.1F},
+                              .crop = true,
+                              .seed = 18446744073709551615U,
+                              .accuracy = 0.1,
+                              .description = "of flowers"};
   const test::temporary_folder scratch;
   const glia::model net{glia::dense{3}, {2}};
-  std::map<std::string, std::string> metadata = about.to_metadata();
+  std::map<std::string, std::string> metadata = info.to_metadata();
   metadata["license"] = "free";
   glia::write_onnx(net, scratch.path() / "net.onnx", {.metadata = metadata});
   const auto read = glia::onnx_model{scratch.path() / "net.onnx"}.metadata();
   CHECK(read == metadata);
-  CHECK(glia::model_info::from_metadata(read) == about);
+  CHECK(glia::model_info::from_metadata(read) == info);
 
   CHECK(glia::model_info{}.to_metadata().empty());
   CHECK(glia::model_info::from_metadata({}) == glia::model_info{});
@@ -355,8 +356,8 @@ TEST_CASE("a layer that ONNX has no counterpart for is told by name, and nothing
   const test::temporary_folder scratch;
   const auto scattered = [](auto x) {
     const auto rows = glia::ops::reshape(x, {x.shape()[0]});
-    const auto at = x.device().run(kernels::to_index{}, rows.value());
-    return glia::ops::gather(glia::ops::segment_sum(x, at, 3), at);
+    const auto indices = x.device().run(kernels::to_index{}, rows.value());
+    return glia::ops::gather(glia::ops::segment_sum(x, indices, 3), indices);
   };
   const glia::model net{sequential{glia::lambda{"scattered", scattered}}, {1}};
   const std::string message = test::message_of<glia::value_error>(
@@ -418,9 +419,9 @@ TEST_CASE("an rms_norm is written without the beta that it does not have") {
   for (const auto& node : message.graph().node()) {
     used.insert(node.input().begin(), node.input().end());
   }
-  for (const auto& one : message.graph().initializer()) {
-    INFO(one.name());
-    CHECK(used.contains(one.name()));
+  for (const auto& initializer : message.graph().initializer()) {
+    INFO(initializer.name());
+    CHECK(used.contains(initializer.name()));
   }
 }
 
@@ -439,8 +440,8 @@ TEST_CASE("two directions are one node of an ONNX file however they are joined")
     check_written(name, description, {5, 3}, 0, 1e-6);
     const test::temporary_folder scratch;
     glia::write_onnx(glia::model{description, {5, 3}}, scratch.path() / "net.onnx");
-    const auto all = operations_of(read_message(scratch.path() / "net.onnx"));
-    CHECK(std::count(all.begin(), all.end(), "GRU") == 1);
+    const auto operations = operations_of(read_message(scratch.path() / "net.onnx"));
+    CHECK(std::count(operations.begin(), operations.end(), "GRU") == 1);
   };
   const glia::gru sequences{.units = 4, .return_sequences = true};
   check("added", glia::bidirectional(sequences, glia::join::add{}));

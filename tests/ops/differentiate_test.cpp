@@ -48,8 +48,8 @@ TEST_CASE("the gradients that are added to a graph are those of a tape") {
   tape.backward(glia::ops::sum(function_of(leaf_x, leaf_w)));
 
   recorded_function f = record();
-  const std::vector<glia::value_id> wanted{f.w, f.unused, f.x};
-  const std::vector<glia::value_id> gradients = glia::differentiate(f.calls, f.y, wanted);
+  const std::vector<glia::value_id> requested{f.w, f.unused, f.x};
+  const std::vector<glia::value_id> gradients = glia::differentiate(f.calls, f.y, requested);
   REQUIRE(gradients.size() == 3);
   CHECK(gradients[1] == glia::no_value);
   f.calls.add_output("dw", gradients[0]);

@@ -8,93 +8,93 @@ using test::values_of;
 
 TEST_CASE("backward gives the gradients of all leaves, added over all uses") {
   const glia::cpu<float> device;
-  glia::tape on(device);
-  const auto x = on.leaf(tensor_of(device, {2}, {3, 4}));
-  const auto c = on.constant(tensor_of(device, {2}, {10, 20}));
+  glia::tape tape(device);
+  const auto x = tape.leaf(tensor_of(device, {2}, {3, 4}));
+  const auto c = tape.constant(tensor_of(device, {2}, {10, 20}));
   const auto y = glia::ops::sum(x * x + x * c);
-  on.backward(y);
-  CHECK(values_of(device, on.take_gradient(x.slot())) == std::vector<float>{16, 28});
+  tape.backward(y);
+  CHECK(values_of(device, tape.take_gradient(x.slot())) == std::vector<float>{16, 28});
   CHECK_FALSE(c.needs_gradient());
 }
 
 TEST_CASE("a branch that the result does not depend on gets no gradient") {
   const glia::cpu<float> device;
-  glia::tape on(device);
-  const auto x = on.leaf(tensor_of(device, {1}, {3}));
-  const auto unused = on.leaf(tensor_of(device, {1}, {5}));
+  glia::tape tape(device);
+  const auto x = tape.leaf(tensor_of(device, {1}, {3}));
+  const auto unused = tape.leaf(tensor_of(device, {1}, {5}));
   const auto side = unused * 2.0;
-  on.backward(x * 2.0);
-  CHECK(values_of(device, on.take_gradient(x.slot())) == std::vector<float>{2});
-  CHECK_FALSE(on.take_gradient(unused.slot()));
+  tape.backward(x * 2.0);
+  CHECK(values_of(device, tape.take_gradient(x.slot())) == std::vector<float>{2});
+  CHECK_FALSE(tape.take_gradient(unused.slot()));
 }
 
 TEST_CASE("differentiating what depends on no parameter is an error") {
-  glia::tape on{glia::cpu<float>()};
-  const auto x = on.constant(on.device().run(kernels::full{{}, 1}));
-  CHECK(test::contains(message_of<glia::value_error>([&] { on.backward(x * 2.0); }),
+  glia::tape tape{glia::cpu<float>()};
+  const auto x = tape.constant(tape.device().run(kernels::full{{}, 1}));
+  CHECK(test::contains(message_of<glia::value_error>([&] { tape.backward(x * 2.0); }),
                        "expected a result that depends on a trainable parameter"));
 }
 
 TEST_CASE("adjoints let go of what they kept once they have run") {
   const glia::cpu<float> device;
-  glia::tape on(device);
-  const auto x = on.leaf(tensor_of(device, {1}, {3}));
+  glia::tape tape(device);
+  const auto x = tape.leaf(tensor_of(device, {1}, {3}));
   const auto held = tensor_of(device, {1}, {7});
-  const auto y = x * on.constant(held);
+  const auto y = x * tape.constant(held);
   CHECK_FALSE(held.unique());
-  on.backward(y);
+  tape.backward(y);
   CHECK(held.unique());
 }
 
 TEST_CASE("a tape that is cleared half way lets go of everything") {
   const glia::cpu<float> device;
   const auto held = tensor_of(device, {1}, {7});
-  glia::tape on(device);
+  glia::tape tape(device);
   {
-    const auto y = on.leaf(tensor_of(device, {1}, {3})) * on.constant(held);
+    const auto y = tape.leaf(tensor_of(device, {1}, {3})) * tape.constant(held);
     CHECK_FALSE(held.unique());
   }
-  on.clear();
+  tape.clear();
   CHECK(held.unique());
 }
 
 TEST_CASE("variables, results and slots of another tape are refused") {
   const glia::cpu<float> device;
-  glia::tape one(device);
+  glia::tape tape(device);
   glia::tape other(device);
-  const auto x = one.leaf(tensor_of(device, {1}, {3}));
+  const auto x = tape.leaf(tensor_of(device, {1}, {3}));
   const auto y = other.leaf(tensor_of(device, {1}, {5}));
   const auto refused = [](const auto& call) {
     return test::contains(message_of<glia::value_error>(call), "a variable of another tape");
   };
-  CHECK(refused([&] { one.backward(y); }));
-  CHECK(refused([&] { one.backward(x - y); }));
+  CHECK(refused([&] { tape.backward(y); }));
+  CHECK(refused([&] { tape.backward(x - y); }));
   CHECK(refused([&] { other.backward(y - x); }));
-  CHECK(refused([&] { (void)one.take_gradient(y.slot()); }));
-  one.clear();
-  CHECK(refused([&] { (void)one.take_gradient(x.slot()); }));
+  CHECK(refused([&] { (void)tape.take_gradient(y.slot()); }));
+  tape.clear();
+  CHECK(refused([&] { (void)tape.take_gradient(x.slot()); }));
   // By its value it may be used.
-  const auto z = one.leaf(tensor_of(device, {1}, {2}));
-  one.backward(z * one.constant(y.value()));
-  CHECK(values_of(device, one.take_gradient(z.slot())) == std::vector<float>{5});
+  const auto z = tape.leaf(tensor_of(device, {1}, {2}));
+  tape.backward(z * tape.constant(y.value()));
+  CHECK(values_of(device, tape.take_gradient(z.slot())) == std::vector<float>{5});
 }
 
 TEST_CASE("what was recorded is used up by the first backward") {
   const glia::cpu<float> device;
-  glia::tape on(device);
-  const auto x = on.leaf(tensor_of(device, {1}, {3}));
+  glia::tape tape(device);
+  const auto x = tape.leaf(tensor_of(device, {1}, {3}));
   const auto y = x * 2.0;
-  on.backward(y);
-  CHECK(test::contains(message_of<glia::value_error>([&] { on.backward(y); }),
+  tape.backward(y);
+  CHECK(test::contains(message_of<glia::value_error>([&] { tape.backward(y); }),
                        "an earlier call has consumed the recorded ops"));
-  on.backward(x * x);  // recorded since
-  CHECK(values_of(device, on.take_gradient(x.slot())) == std::vector<float>{8});
+  tape.backward(x * x);  // recorded since
+  CHECK(values_of(device, tape.take_gradient(x.slot())) == std::vector<float>{8});
 }
 
 TEST_CASE("an operand that is no tensor is refused by its name") {
   const glia::cpu<float> device;
-  glia::tape on(device);
-  const auto x = on.leaf(tensor_of(device, {1}, {3}));
+  glia::tape tape(device);
+  const auto x = tape.leaf(tensor_of(device, {1}, {3}));
   const glia::targets of_classes;
   CHECK(test::contains(message_of<glia::value_error>([&] { (void)(x - of_classes.values); }),
                        "an operand of + - * / is an empty tensor; the targets"));

@@ -67,8 +67,9 @@ TEST_CASE("nothing changes until enough batches have come, and a resumed trainin
   glia::model net{network_of_rows, {5}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, rule};
   const std::vector<float> first = test::parameters_of(net);
-  const auto step = [](auto& with, std::size_t part) {
-    with.fit(rows_in_parts(8 * part, 8), {.batch_size = 8, .shuffle = false, .progress = nullptr});
+  const auto step = [](auto& learner, std::size_t part) {
+    learner.fit(rows_in_parts(8 * part, 8),
+                {.batch_size = 8, .shuffle = false, .progress = nullptr});
   };
   step(trainer, 0);
   step(trainer, 1);

@@ -15,9 +15,9 @@ std::vector<double> two_steps(const Optimizer& optimizer) {
   std::vector<glia::tensor> parameters{device.run(kernels::full{{1}, 1.0}),
                                        device.run(kernels::full{{1}, -3.0})};
   std::vector<std::vector<glia::tensor>> slots(2);
-  for (auto& own : slots) {
+  for (auto& states : slots) {
     for (std::size_t i = 0; i < optimizer.state_count(); ++i) {
-      own.push_back(device.run(kernels::full{{1}, optimizer.initial_state()}));
+      states.push_back(device.run(kernels::full{{1}, optimizer.initial_state()}));
     }
   }
   for (std::size_t step = 0; step < 2; ++step) {
@@ -88,13 +88,13 @@ TEST_CASE("adam's epsilon goes where it is asked to") {
         glia::adam{.learning_rate = 0.01, .epsilon = 0.5, .epsilon_hat = hat}.numbers(0),
         glia::adamw{.learning_rate = 0.01, .epsilon = 0.5, .weight_decay = 0, .epsilon_hat = hat}
             .numbers(0)};
-    for (const auto& [rate, epsilon, kept] : numbers) {
+    for (const auto& [rate, epsilon, decay_factor] : numbers) {
       // p, g and both slots as in the kernel of any backend.
       const double m = (1 - 0.9) * -2;
       const double v = (1 - 0.999) * 4;
       const double p = -3 - rate * m / (std::sqrt(v) + epsilon);
       CHECK(std::abs(p - expected(hat)) < exact);
-      CHECK(kept == 1);
+      CHECK(decay_factor == 1);
     }
   }
 }
@@ -143,13 +143,13 @@ TEST_CASE("optimizers describe themselves, compare, and refuse what is out of ra
 
 TEST_CASE("clipping bounds every value, or the joint norm") {
   const glia::cpu<float> device;
-  const auto clipped = [&](const std::vector<glia::gradient_transform>& how) {
+  const auto clipped = [&](const std::vector<glia::gradient_transform>& transforms) {
     std::vector<glia::tensor> gradients{
         test::tensor_of(device, {2}, {3, 0}), {}, test::tensor_of(device, {1}, {-4})};
-    glia::detail::transform_gradients(how, device, gradients);
-    auto all = test::values_of(device, gradients[0]);
-    all.push_back(test::values_of(device, gradients[2])[0]);
-    return all;
+    glia::detail::transform_gradients(transforms, device, gradients);
+    auto values = test::values_of(device, gradients[0]);
+    values.push_back(test::values_of(device, gradients[2])[0]);
+    return values;
   };
   CHECK(clipped({}) == std::vector<float>{3, 0, -4});
   CHECK(clipped({glia::clip_by_value(3.5)}) == std::vector<float>{3, 0, -3.5F});
@@ -165,24 +165,24 @@ TEST_CASE("clipping bounds every value, or the joint norm") {
 }
 
 TEST_CASE("optimizers refuse decays and epsilons that are negative or not finite") {
-  const auto refused = [](const auto& optimizer, const std::string& what) {
+  const auto refused = [](const auto& optimizer, const std::string& message) {
     return test::contains(test::message_of<glia::value_error>([&] { (void)optimizer.numbers(0); }),
-                          what);
+                          message);
   };
   for (const double decay : {-1.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
-    const std::string what = ": expected a finite weight_decay of at least 0, got ";
-    CHECK(refused(glia::sgd{.weight_decay = decay}, "sgd" + what));
-    CHECK(refused(glia::adam{.weight_decay = decay}, "adam" + what));
-    CHECK(refused(glia::adamw{.weight_decay = decay}, "adamw" + what));
-    CHECK(refused(glia::rmsprop{.weight_decay = decay}, "rmsprop" + what));
-    CHECK(refused(glia::adagrad{.weight_decay = decay}, "adagrad" + what));
+    const std::string message = ": expected a finite weight_decay of at least 0, got ";
+    CHECK(refused(glia::sgd{.weight_decay = decay}, "sgd" + message));
+    CHECK(refused(glia::adam{.weight_decay = decay}, "adam" + message));
+    CHECK(refused(glia::adamw{.weight_decay = decay}, "adamw" + message));
+    CHECK(refused(glia::rmsprop{.weight_decay = decay}, "rmsprop" + message));
+    CHECK(refused(glia::adagrad{.weight_decay = decay}, "adagrad" + message));
   }
   for (const double epsilon : {0.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
-    const std::string what = ": expected a finite positive epsilon, got ";
-    CHECK(refused(glia::adam{.epsilon = epsilon}, "adam" + what));
-    CHECK(refused(glia::adamw{.epsilon = epsilon}, "adamw" + what));
-    CHECK(refused(glia::rmsprop{.epsilon = epsilon}, "rmsprop" + what));
-    CHECK(refused(glia::adagrad{.epsilon = epsilon}, "adagrad" + what));
+    const std::string message = ": expected a finite positive epsilon, got ";
+    CHECK(refused(glia::adam{.epsilon = epsilon}, "adam" + message));
+    CHECK(refused(glia::adamw{.epsilon = epsilon}, "adamw" + message));
+    CHECK(refused(glia::rmsprop{.epsilon = epsilon}, "rmsprop" + message));
+    CHECK(refused(glia::adagrad{.epsilon = epsilon}, "adagrad" + message));
   }
   CHECK(refused(glia::adagrad{.initial_accumulator_value = INFINITY}, "initial_accumulator_value"));
 }
@@ -196,6 +196,6 @@ TEST_CASE("clipping refuses bounds that bound nothing or make nothing of gradien
   CHECK_THROWS_AS(
       glia::detail::transform_gradients({{.bound = INFINITY}}, glia::cpu<float>(), gradients),
       glia::value_error);
-  constexpr glia::gradient_transform how = glia::clip_by_global_norm(2);
-  CHECK(how.bound == 2);
+  constexpr glia::gradient_transform transform = glia::clip_by_global_norm(2);
+  CHECK(transform.bound == 2);
 }

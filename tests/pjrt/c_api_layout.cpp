@@ -5,16 +5,16 @@
 
 #include PJRT_HEADER
 
-#define GLIA_SAME_SIZE(ours, theirs) \
-  static_assert(sizeof(glia::pjrt_api::ours) == sizeof(theirs), #ours)
-#define GLIA_SAME_FIELD(ours, theirs, field)                                        \
-  static_assert(offsetof(glia::pjrt_api::ours, field) == offsetof(theirs, field) && \
-                    sizeof(glia::pjrt_api::ours::field) == sizeof(theirs::field),   \
-                #ours "::" #field)
-#define GLIA_SAME_ENTRY(ours, theirs) \
-  static_assert(offsetof(glia::pjrt_api::api, ours) == offsetof(PJRT_Api, theirs), #ours)
-#define GLIA_SAME_NUMBER(ours, theirs) \
-  static_assert(static_cast<int>(glia::pjrt_api::ours) == static_cast<int>(theirs), #ours)
+#define GLIA_SAME_SIZE(name, official) \
+  static_assert(sizeof(glia::pjrt_api::name) == sizeof(official), #name)
+#define GLIA_SAME_FIELD(name, official, field)                                        \
+  static_assert(offsetof(glia::pjrt_api::name, field) == offsetof(official, field) && \
+                    sizeof(glia::pjrt_api::name::field) == sizeof(official::field),   \
+                #name "::" #field)
+#define GLIA_SAME_ENTRY(name, official) \
+  static_assert(offsetof(glia::pjrt_api::api, name) == offsetof(PJRT_Api, official), #name)
+#define GLIA_SAME_NUMBER(name, official) \
+  static_assert(static_cast<int>(glia::pjrt_api::name) == static_cast<int>(official), #name)
 
 static_assert(glia::pjrt_api::major_version == PJRT_API_MAJOR);
 

@@ -47,23 +47,23 @@ std::size_t require_parity(const std::string& plugin, const Network& network,
                            const glia::shape& sample, std::size_t samples, std::size_t batch) {
   const trained expected = train(glia::cpu<float>(), network, sample, samples, batch);
   const glia::pjrt device(test::without_cache(plugin));
-  const trained got = train(device, network, sample, samples, batch);
-  REQUIRE(got.parameters.size() == expected.parameters.size());
+  const trained actual = train(device, network, sample, samples, batch);
+  REQUIRE(actual.parameters.size() == expected.parameters.size());
   for (std::size_t i = 0; i < expected.parameters.size(); ++i) {
     const auto size = [](float a, float b) { return std::abs(a) < std::abs(b); };
     const std::vector<float>& values = expected.parameters[i];
     const float largest = std::abs(*std::max_element(values.begin(), values.end(), size));
-    CHECK(test::distance(got.parameters[i], values) <= 1e-4 * (largest + 1e-3));
+    CHECK(test::distance(actual.parameters[i], values) <= 1e-4 * (largest + 1e-3));
   }
   for (std::size_t e = 0; e < 2; ++e) {
-    CHECK(got.history.epochs[e].training.loss ==
+    CHECK(actual.history.epochs[e].training.loss ==
           Approx(expected.history.epochs[e].training.loss).epsilon(1e-5));
-    CHECK(got.history.epochs[e].validation->loss ==
+    CHECK(actual.history.epochs[e].validation->loss ==
           Approx(expected.history.epochs[e].validation->loss).epsilon(1e-5));
-    CHECK(got.history.epochs[e].training.metric_values ==
+    CHECK(actual.history.epochs[e].training.metric_values ==
           expected.history.epochs[e].training.metric_values);
   }
-  CHECK(got.history.compilations == device.compilations());
+  CHECK(actual.history.compilations == device.compilations());
   return device.compilations().compiled;
 }
 
@@ -132,9 +132,9 @@ TEST_CASE("elements are read in rows, whatever layout a device has chosen for th
                                                glia::detail::device_layout::everywhere);
   const glia::detail::pjrt_buffer* const arguments[] = {x.get()};
   const auto begun = transposing->run(arguments, {});
-  std::vector<float> twice(6);
-  glia::detail::copy_to_host(*begun.results[0], {2, 3}, std::as_writable_bytes(std::span(twice)));
-  CHECK(twice == std::vector<float>{2, 4, 6, 8, 10, 12});
+  std::vector<float> doubled(6);
+  glia::detail::copy_to_host(*begun.results[0], {2, 3}, std::as_writable_bytes(std::span(doubled)));
+  CHECK(doubled == std::vector<float>{2, 4, 6, 8, 10, 12});
   for (glia::pjrt_api::event* const event : begun.events) {
     glia::detail::wait_for(*client, event, "run a program");
   }
@@ -146,11 +146,11 @@ TEST_CASE("a tensor that others hold stays as it is when a program writes over i
     GLIA_SKIP(test::no_pjrt_plugin);
   }
   const glia::pjrt device(test::without_cache(plugins.front()));
-  const glia::recorder on;
-  const auto p = on.input("p", glia::real_of({3}));
-  const auto twice = on.run(kernels::binary{}, p, p);
-  on.next(p, twice);
-  const glia::program doubling(on.recorded(), device);
+  const glia::recorder rec;
+  const auto p = rec.input("p", glia::real_of({3}));
+  const auto doubled = rec.run(kernels::binary{}, p, p);
+  rec.next(p, doubled);
+  const glia::program doubling(rec.recorded(), device);
   glia::tensor state = test::tensor_of(device, {3}, {1, 2, 3});
   const glia::tensor held = state;
   glia::tensor* const input = &state;

@@ -26,19 +26,19 @@ const c_api::api* real = nullptr;
 std::mutex lock;
 std::set<const void*> own_errors;
 
-const own_error* own(const c_api::error* e) {
+const own_error* find_own_error(const c_api::error* e) {
   const std::lock_guard guard(lock);
   return own_errors.contains(e) ? reinterpret_cast<const own_error*>(e) : nullptr;
 }
 
 /// The error that a call is to fail with, if it is.
 c_api::error* failure(const char* variable, std::string_view module = {}) {
-  const char* const wanted = std::getenv(variable);
-  if (wanted == nullptr || *wanted == 0) {
+  const char* const setting = std::getenv(variable);
+  if (setting == nullptr || *setting == 0) {
     return nullptr;
   }
   char* words = nullptr;
-  const auto code = static_cast<c_api::error_code>(std::strtol(wanted, &words, 10));
+  const auto code = static_cast<c_api::error_code>(std::strtol(setting, &words, 10));
   std::string text(words);
   if (const std::size_t bar = text.find('|'); bar != std::string::npos) {
     if (module.find(text.substr(bar + 1)) == std::string_view::npos) {
@@ -46,14 +46,14 @@ c_api::error* failure(const char* variable, std::string_view module = {}) {
     }
     text.resize(bar);
   }
-  auto* const made = new own_error{code, text};
+  auto* const error = new own_error{code, text};
   const std::lock_guard guard(lock);
-  own_errors.insert(made);
-  return reinterpret_cast<c_api::error*>(made);
+  own_errors.insert(error);
+  return reinterpret_cast<c_api::error*>(error);
 }
 
 void error_destroy(c_api::error_destroy_args* args) {
-  if (const own_error* const e = own(args->error)) {
+  if (const own_error* const e = find_own_error(args->error)) {
     const std::lock_guard guard(lock);
     own_errors.erase(e);
     delete e;
@@ -62,7 +62,7 @@ void error_destroy(c_api::error_destroy_args* args) {
   }
 }
 void error_message(c_api::error_message_args* args) {
-  if (const own_error* const e = own(args->error)) {
+  if (const own_error* const e = find_own_error(args->error)) {
     args->message = e->words.data();
     args->message_size = e->words.size();
   } else {
@@ -70,7 +70,7 @@ void error_message(c_api::error_message_args* args) {
   }
 }
 c_api::error* error_get_code(c_api::error_get_code_args* args) {
-  if (const own_error* const e = own(args->error)) {
+  if (const own_error* const e = find_own_error(args->error)) {
     args->code = e->code;
     return nullptr;
   }

@@ -11,7 +11,7 @@ using test::variable_set;
 
 namespace {
 
-const glia::fit_options quietly{.epochs = 3, .batch_size = 20, .progress = nullptr};
+const glia::fit_options quiet_options{.epochs = 3, .batch_size = 20, .progress = nullptr};
 
 }  // namespace
 
@@ -26,23 +26,23 @@ TEST_CASE("a device that is lost ends the training with its words, and a checkpo
   const auto train = [&](auto device, bool resume, std::size_t lost_after) {
     glia::model net{network, {2}, device};
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
-    glia::fit_options how = quietly;
-    how.resume = resume;
-    how.callbacks = {glia::checkpoints(folder.path())};
+    glia::fit_options options = quiet_options;
+    options.resume = resume;
+    options.callbacks = {glia::checkpoints(folder.path())};
     std::size_t steps = 0;
-    how.callbacks.emplace_back(
+    options.callbacks.emplace_back(
         glia::on_event(glia::event::train_batch_end, [&](const glia::training&) {
           if (++steps == lost_after) {
             setenv("GLIA_FAIL_EXECUTE", "14 the connection to the device was lost", 1);
           }
         }));
-    const glia::history result = trainer.fit(test::quadrants{100}, how);
+    const glia::history result = trainer.fit(test::quadrants{100}, options);
     return std::pair{result.epochs.back().training.loss,
                      test::values_of(net.device(), net.parameters()[0].value)};
   };
   std::string words;
   {
-    const variable_set later("GLIA_FAIL_EXECUTE", "");
+    const variable_set setting("GLIA_FAIL_EXECUTE", "");
     words = message_of<glia::device_error>(
         [&] { train(glia::pjrt(test::failing_plugin::options()), false, 7); });
   }
@@ -65,7 +65,7 @@ TEST_CASE("what fails while a program runs comes out where a result is waited fo
   const test::failing_plugin plugin(plugins.front());
   const glia::pjrt device(test::failing_plugin::options());
   const auto x = test::tensor_of(device, {2}, {1, 2});
-  const variable_set later("GLIA_FAIL_AWAIT", "13 an illegal memory access");
+  const variable_set setting("GLIA_FAIL_AWAIT", "13 an illegal memory access");
   CHECK(contains(message_of<glia::device_error>([&] { (void)test::values_of(device, x); }),
                  "cannot compute a tensor:  an illegal memory access"));
 }

@@ -21,15 +21,15 @@ struct simple_recurrence {
   static constexpr std::string_view type_name = "simple_recurrence";
 
   [[nodiscard]] glia::variable operator()(glia::scope& s, glia::variable x) const {
-    const glia::shape in = x.shape();
-    const auto from_input = s.parameter("input", {in[2], units}, glia::glorot_uniform());
+    const glia::shape shape = x.shape();
+    const auto from_input = s.parameter("input", {shape[2], units}, glia::glorot_uniform());
     const auto from_state = s.parameter("state", {units, units}, glia::glorot_uniform());
     const auto bias = s.parameter("bias", {units}, glia::constant(0));
     std::optional<glia::variable> state;
-    for (std::size_t t = 0; t < in[1]; ++t) {
-      const auto at = glia::ops::reshape(glia::ops::slice(x, {.axis = 1, .begin = t, .extent = 1}),
-                                         {in[0], in[2]});
-      auto sum = glia::ops::dense(at, from_input, std::optional(bias));
+    for (std::size_t t = 0; t < shape[1]; ++t) {
+      const auto input = glia::ops::reshape(
+          glia::ops::slice(x, {.axis = 1, .begin = t, .extent = 1}), {shape[0], shape[2]});
+      auto sum = glia::ops::dense(input, from_input, std::optional(bias));
       if (state) {
         sum = sum + glia::ops::matmul(*state, from_state);
       }
@@ -70,16 +70,16 @@ template <class T, class Network, class Data, class Loss>
 void require_same_steps(const std::string& plugin, const Network& network,
                         const glia::shape& sample, const Data& data, const Loss& loss) {
   const auto expected = ten_steps(glia::cpu<T>(), network, sample, data, loss);
-  const auto got =
+  const auto actual =
       ten_steps(glia::pjrt<T>(test::without_cache(plugin)), network, sample, data, loss);
-  REQUIRE(got.size() == expected.size());
+  REQUIRE(actual.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     float largest = 1e-3F;
     for (const float v : expected[i]) {
       largest = std::max(largest, std::abs(v));
     }
     INFO("parameter " << i);
-    CHECK(test::distance(got[i], expected[i]) <= 1e-4 * largest);
+    CHECK(test::distance(actual[i], expected[i]) <= 1e-4 * largest);
   }
 }
 
@@ -191,10 +191,12 @@ TEST_CASE("words, sequences, noise and several outputs take ten steps on a devic
 TEST_CASE("ranks train together on devices as on the cpu") {
   const auto network =
       glia::sequential{glia::dense{64, glia::relu}, glia::dropout{0.3}, glia::dense{4}};
-  const auto train = [&](const auto& device, const glia::distribution& over) {
+  const auto train = [&](const auto& device, const glia::distribution& distribution) {
     glia::model net{network, {2}, device, {.seed = 3}};
-    glia::trainer trainer{
-        net, glia::softmax_cross_entropy{}, glia::adam{}, {.seed = 3, .distribution = over}};
+    glia::trainer trainer{net,
+                          glia::softmax_cross_entropy{},
+                          glia::adam{},
+                          {.seed = 3, .distribution = distribution}};
     trainer.fit(test::quadrants{45}, test::quadrants{30},
                 {.epochs = 2, .batch_size = 20, .progress = nullptr});
     return test::parameters_of(net);
@@ -207,17 +209,17 @@ TEST_CASE("ranks train together on devices as on the cpu") {
   for (const std::string& plugin : plugins) {
     const glia::pjrt device(test::without_cache(plugin));
     for (const bool reproducible : {false, true}) {
-      const glia::distributed_options how{.reproducible = reproducible};
-      const std::vector<float> one = train(device, {std::make_shared<glia::lone_rank>(), how});
-      std::vector<std::vector<float>> all(2);
-      test::thread_ranks group(all.size());
-      group.run([&](glia::rank_group& own) {
-        const std::shared_ptr<glia::rank_group> ranks(&own, [](glia::rank_group*) {});
-        all[own.rank()] = train(device, {ranks, how});
+      const glia::distributed_options options{.reproducible = reproducible};
+      const std::vector<float> lone = train(device, {std::make_shared<glia::lone_rank>(), options});
+      std::vector<std::vector<float>> results(2);
+      test::thread_ranks group(results.size());
+      group.run([&](glia::rank_group& member) {
+        const std::shared_ptr<glia::rank_group> ranks(&member, [](glia::rank_group*) {});
+        results[member.rank()] = train(device, {ranks, options});
       });
-      CHECK(all[0] == all[1]);
-      CHECK(test::distance(all[0], alone) < 1e-4);
-      CHECK((!reproducible || all[0] == one));
+      CHECK(results[0] == results[1]);
+      CHECK(test::distance(results[0], alone) < 1e-4);
+      CHECK((!reproducible || results[0] == lone));
     }
   }
 }
@@ -252,23 +254,23 @@ TEST_CASE("short batches are scored and predicted as they are on the cpu") {
   const glia::pjrt device(test::without_cache(plugins.front()));
   const glia::target_arrays data(noise({23, 3}), noise({23, 2}));
   const glia::sequential network{glia::dense{5, glia::tanh}, glia::dense{2}};
-  const glia::model here{network, {3}};
-  const glia::model there{network, {3}, device};
+  const glia::model host_model{network, {3}};
+  const glia::model device_model{network, {3}, device};
   // On the host, where each sample counts.
-  const glia::evaluate_options how{.batch_size = 10,
-                                   .metrics = glia::metric_list{{glia::mae(), glia::r2_score()}}};
-  const auto expected = glia::evaluate(here, data, glia::mean_squared_error{}, how);
-  const auto got = glia::evaluate(there, data, glia::mean_squared_error{}, how);
-  CHECK(got.loss == Approx(expected.loss).epsilon(1e-6));
-  CHECK(got["mae"] == Approx(expected["mae"]).epsilon(1e-6));
-  CHECK(got["r2_score"] == Approx(expected["r2_score"]).epsilon(1e-5));
+  const glia::evaluate_options options{
+      .batch_size = 10, .metrics = glia::metric_list{{glia::mae(), glia::r2_score()}}};
+  const auto expected = glia::evaluate(host_model, data, glia::mean_squared_error{}, options);
+  const auto actual = glia::evaluate(device_model, data, glia::mean_squared_error{}, options);
+  CHECK(actual.loss == Approx(expected.loss).epsilon(1e-6));
+  CHECK(actual["mae"] == Approx(expected["mae"]).epsilon(1e-6));
+  CHECK(actual["r2_score"] == Approx(expected["r2_score"]).epsilon(1e-5));
   CHECK(device.compilations().compiled == 1);
-  CHECK(test::distance(glia::predict(there, data, {.batch_size = 10}),
-                       glia::predict(here, data, {.batch_size = 10})) < 1e-6);
+  CHECK(test::distance(glia::predict(device_model, data, {.batch_size = 10}),
+                       glia::predict(host_model, data, {.batch_size = 10})) < 1e-6);
   CHECK(device.compilations().compiled == 2);
   const xt::xarray<float> x = noise({23, 3});
-  CHECK(test::distance(there.predict(x, {.batch_size = 10}), here.predict(x, {.batch_size = 10})) <
-        1e-6);
+  CHECK(test::distance(device_model.predict(x, {.batch_size = 10}),
+                       host_model.predict(x, {.batch_size = 10})) < 1e-6);
   CHECK(device.compilations().compiled == 2);
 }
 
@@ -285,22 +287,23 @@ TEST_CASE("where samples of a batch meet, in a layer or in a loss, short batches
                               }};
   // Whatever such a layer is called.
   const glia::sequential meeting{glia::dense{2}, glia::named{"metrics", centered}};
-  const glia::model here{meeting, {3}};
-  const glia::model there{meeting, {3}, device};
-  CHECK(glia::evaluate(there, data, glia::mean_squared_error{}, {.batch_size = 10}).loss ==
-        Approx(glia::evaluate(here, data, glia::mean_squared_error{}, {.batch_size = 10}).loss)
-            .epsilon(1e-6));
+  const glia::model host_model{meeting, {3}};
+  const glia::model device_model{meeting, {3}, device};
+  CHECK(
+      glia::evaluate(device_model, data, glia::mean_squared_error{}, {.batch_size = 10}).loss ==
+      Approx(glia::evaluate(host_model, data, glia::mean_squared_error{}, {.batch_size = 10}).loss)
+          .epsilon(1e-6));
   CHECK(device.compilations().compiled == 2);
-  CHECK(test::distance(glia::predict(there, data, {.batch_size = 10}),
-                       glia::predict(here, data, {.batch_size = 10})) < 1e-6);
+  CHECK(test::distance(glia::predict(device_model, data, {.batch_size = 10}),
+                       glia::predict(host_model, data, {.batch_size = 10})) < 1e-6);
   for (const bool meets : {false, true}) {
     const glia::lambda rest{"rest", [](auto&, auto v) { return v * 2.0F; }};
-    const auto train = [&](auto on) {
-      glia::model net{glia::sequential{glia::dense{2}, rest}, {3}, on};
+    const auto train = [&](auto target_device) {
+      glia::model net{glia::sequential{glia::dense{2}, rest}, {3}, target_device};
       const auto distance = [meets](const auto& y, const auto& t) {
-        const auto to = y.owner().constant(t.values);
-        const auto each = glia::ops::mean((y - to) * (y - to), {1});
-        return meets ? each - each * glia::ops::mean(each) : each;
+        const auto targets = y.owner().constant(t.values);
+        const auto losses = glia::ops::mean((y - targets) * (y - targets), {1});
+        return meets ? losses - losses * glia::ops::mean(losses) : losses;
       };
       glia::trainer trainer{net, distance, glia::sgd{0.01}};
       const auto h = trainer.fit(data, {.epochs = 2, .batch_size = 10, .progress = nullptr});
@@ -320,11 +323,11 @@ TEST_CASE("a prediction leaves nothing behind that a step would have to keep") {
   }
   glia::model net{glia::dense{4}, {2}, glia::pjrt(test::without_cache(plugins.front()))};
   const xt::xarray<float> x = xt::ones<float>({3, 2});
-  const xt::xarray<float> before = net.predict(x);
+  const xt::xarray<float> initial = net.predict(x);
   CHECK(net.parameters()[0].value.unique());
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
   trainer.fit(test::quadrants{20}, {.batch_size = 10, .progress = nullptr});
-  CHECK(test::distance(net.predict(x), before) > 1e-3);
+  CHECK(test::distance(net.predict(x), initial) > 1e-3);
 }
 
 TEST_CASE("a number that is not finite is traced on a device") {

@@ -15,9 +15,9 @@ namespace test {
 inline std::vector<std::filesystem::path> pjrt_packages() {
   namespace fs = std::filesystem;
   std::vector<fs::path> found;
-  std::error_code none;
+  std::error_code ignored;
   const fs::path lib = fs::path(__FILE__).parent_path() / "../../build/pjrt/lib";
-  for (const auto& python : fs::directory_iterator(lib, none)) {
+  for (const auto& python : fs::directory_iterator(lib, ignored)) {
     found.push_back(python.path() / "site-packages");
   }
   return found;
@@ -53,9 +53,9 @@ inline std::string cuda_plugin() {
 
 /// What it has to know of an H200 to compile for one.
 inline std::vector<glia::pjrt_setting> h200_settings() {
-  std::ifstream in(std::filesystem::path(__FILE__).parent_path() /
-                   "../../examples/tools/glia-compile/h200.pbtxt");
-  return {{"target_config", std::string{std::istreambuf_iterator<char>(in), {}}},
+  std::ifstream file(std::filesystem::path(__FILE__).parent_path() /
+                     "../../examples/tools/glia-compile/h200.pbtxt");
+  return {{"target_config", std::string{std::istreambuf_iterator<char>(file), {}}},
           {"topology", std::string("1x1x1")}};
 }
 

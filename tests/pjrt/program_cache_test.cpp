@@ -13,8 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<std::uint8_t> bytes_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 fs::path only_file(const fs::path& folder) {
@@ -85,8 +85,8 @@ TEST_CASE("a training finds its programs where an earlier one has kept them") {
   for (const std::string& plugin : plugins) {
     INFO(plugin);
     const test::temporary_folder folder;
-    const auto train = [&](const fs::path& by) {
-      const glia::pjrt device({.plugin = by, .cache = {.folder = folder.path()}});
+    const auto train = [&](const fs::path& plugin_path) {
+      const glia::pjrt device({.plugin = plugin_path, .cache = {.folder = folder.path()}});
       glia::model net{glia::sequential{glia::dense{8, glia::relu}, glia::dense{4}}, {2}, device};
       glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
       std::ostringstream shown;
@@ -101,7 +101,7 @@ TEST_CASE("a training finds its programs where an earlier one has kept them") {
     CHECK(first.loaded == 0);
     CHECK(test::contains(line, "  2 programs compiled in "));
     CHECK_FALSE(test::contains(rest, "compiled"));
-    const auto [second, same, other_line, others] = train(plugin);
+    const auto [second, same, other_line, other_rest] = train(plugin);
     CHECK(second.compiled == 0);
     CHECK(second.loaded == 2);
     CHECK(test::contains(other_line, "  2 programs loaded in "));

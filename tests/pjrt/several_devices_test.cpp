@@ -48,22 +48,22 @@ TEST_CASE("several devices train as one does") {
       // The last batch has 8 samples, and those of the validation are 88 at once.
       const glia::history h =
           trainer.fit(data, data, {.epochs = 3, .batch_size = 16, .progress = nullptr});
-      std::vector<float> all = {static_cast<float>(h.epochs.back().training.loss),
-                                static_cast<float>(h.epochs.back().validation->loss)};
+      std::vector<float> values = {static_cast<float>(h.epochs.back().training.loss),
+                                   static_cast<float>(h.epochs.back().validation->loss)};
       const auto parameters = test::parameters_of(net);
-      all.insert(all.end(), parameters.begin(), parameters.end());
+      values.insert(values.end(), parameters.begin(), parameters.end());
       // Some that cannot be split in equal parts.
       const xt::xarray<float> outputs = net.predict(xt::view(x, xt::range(0, 5)));
-      all.insert(all.end(), outputs.begin(), outputs.end());
-      return all;
+      values.insert(values.end(), outputs.begin(), outputs.end());
+      return values;
     };
-    const std::vector<float> one = train(1);
+    const std::vector<float> single = train(1);
     for (const std::int64_t count : {2, 8}) {
       const std::vector<float> several = train(count);
-      REQUIRE(several.size() == one.size());
-      for (std::size_t i = 0; i < one.size(); ++i) {
+      REQUIRE(several.size() == single.size());
+      for (std::size_t i = 0; i < single.size(); ++i) {
         INFO(count << " devices, number " << i);
-        CHECK(several[i] == Approx(one[i]).epsilon(1e-6).margin(1e-9));
+        CHECK(several[i] == Approx(single[i]).epsilon(1e-6).margin(1e-9));
       }
     }
   }

@@ -15,13 +15,13 @@ using recorder = glia::recorder;
 }  // namespace
 
 TEST_CASE("a graph becomes a module whose results may be written over the inputs they replace") {
-  const recorder on;
-  const auto p = on.input("p", glia::real_of({2, 3}));
-  const auto x = on.input("x", glia::real_of({3}));
-  const auto sum = on.run(kernels::binary{}, p, x);
-  on.next(p, sum);
-  on.output("loss", on.run(kernels::sum_to{{}}, sum));
-  CHECK(module_text(on.recorded()) ==
+  const recorder rec;
+  const auto p = rec.input("p", glia::real_of({2, 3}));
+  const auto x = rec.input("x", glia::real_of({3}));
+  const auto sum = rec.run(kernels::binary{}, p, x);
+  rec.next(p, sum);
+  rec.output("loss", rec.run(kernels::sum_to{{}}, sum));
+  CHECK(module_text(rec.recorded()) ==
         R"(module @glia {
   func.func public @main(%0: tensor<2x3xf32> {tf.aliasing_output = 0 : i32}, %1: tensor<3xf32>) -> (tensor<2x3xf32>, tensor<f32>) {
     %2 = "stablehlo.broadcast_in_dim"(%1) {broadcast_dimensions = array<i64: 1>} : (tensor<3xf32>) -> tensor<2x3xf32>
@@ -47,24 +47,24 @@ TEST_CASE("numbers are written to the bit, in the type that is asked for") {
   CHECK(literal(NAN, scalar::f32) == "0x7FC00000");
   CHECK(literal(-3, scalar::i32) == "-3");
   CHECK(literal(1, scalar::i1) == "true");
-  const recorder on;
+  const recorder rec;
   const std::vector<float> values{1, -2};
-  on.output("y", on.from_host(std::span<const float>(values), {2}));
-  CHECK(contains(module_text(on.recorded()), R"(dense<"0x0000803F000000C0"> : tensor<2xf32>)"));
-  CHECK(contains(module_text(on.recorded(), {.real = scalar::f64}),
+  rec.output("y", rec.from_host(std::span<const float>(values), {2}));
+  CHECK(contains(module_text(rec.recorded()), R"(dense<"0x0000803F000000C0"> : tensor<2xf32>)"));
+  CHECK(contains(module_text(rec.recorded(), {.real = scalar::f64}),
                  R"(dense<"0x000000000000F03F00000000000000C0"> : tensor<2xf64>)"));
 }
 
 TEST_CASE("what a rounded mean lacks is a rounding of the type that is computed in") {
   using glia::stablehlo::literal;
-  const recorder on;
-  const auto x = on.input("x", glia::real_of({2, 4}));
-  const auto gamma = on.input("gamma", glia::real_of({4}));
-  const auto mean = on.input("mean", glia::real_of({2}));
-  on.output("dx", on.run(kernels::normalize_gradient{glia::normalization::layer, 0.5, 1}, x, x,
-                         gamma, mean, mean)[0]);
-  CHECK(contains(module_text(on.recorded()), literal(0x1p-23, scalar::f32)));
-  const std::string wide = module_text(on.recorded(), {.real = scalar::f64});
+  const recorder rec;
+  const auto x = rec.input("x", glia::real_of({2, 4}));
+  const auto gamma = rec.input("gamma", glia::real_of({4}));
+  const auto mean = rec.input("mean", glia::real_of({2}));
+  rec.output("dx", rec.run(kernels::normalize_gradient{glia::normalization::layer, 0.5, 1}, x, x,
+                           gamma, mean, mean)[0]);
+  CHECK(contains(module_text(rec.recorded()), literal(0x1p-23, scalar::f32)));
+  const std::string wide = module_text(rec.recorded(), {.real = scalar::f64});
   CHECK(contains(wide, literal(0x1p-52, scalar::f64)));
   CHECK_FALSE(contains(wide, literal(0x1p-23, scalar::f64)));
 }

@@ -22,13 +22,13 @@ const glia::labeled_arrays digits(xt::zeros<float>({16, 12, 12, 1}), xt::zeros<s
 
 /// What a training on the target compiles.
 std::vector<glia::target_program> programs_for(const glia::pjrt_target_options& options) {
-  const glia::pjrt_target on(options);
-  glia::model net{network, {12, 12, 1}, on};
+  const glia::pjrt_target target(options);
+  glia::model net{network, {12, 12, 1}, target};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   const glia::history h =
       trainer.fit(digits, digits, {.epochs = 2, .batch_size = 8, .progress = nullptr});
-  CHECK(h.compilations.compiled == on.programs().size());
-  return on.programs();
+  CHECK(h.compilations.compiled == target.programs().size());
+  return target.programs();
 }
 
 }  // namespace
@@ -38,9 +38,9 @@ TEST_CASE("a training compiles for a GPU that is not there") {
   if (plugin.empty()) {
     GLIA_SKIP("no CUDA plugin; run tests/pjrt/setup");
   }
-  const auto made = programs_for({.plugin = plugin, .settings = test::h200_settings()});
-  REQUIRE(made.size() == 2);
-  for (const glia::target_program& p : made) {
+  const auto programs = programs_for({.plugin = plugin, .settings = test::h200_settings()});
+  REQUIRE(programs.size() == 2);
+  for (const glia::target_program& p : programs) {
     CHECK(p.seconds > 0);
     CHECK(p.argument_bytes > 0);
     CHECK(p.bytes() > p.argument_bytes);
@@ -49,7 +49,7 @@ TEST_CASE("a training compiles for a GPU that is not there") {
     CHECK_FALSE(p.executable.empty());
   }
   // Parameters and slots are written over where they are, but for the statistics, which have none.
-  const glia::target_program& step = made.front();
+  const glia::target_program& step = programs.front();
   std::int64_t state = 0;
   for (const glia::graph_input& input : step.calls.inputs()) {
     state += input.changes()
@@ -72,10 +72,10 @@ TEST_CASE("a training compiles for TPUs that are not there, with a libtpu that i
   for (const auto& [topology, devices] :
        {std::pair("v2:2x2", 1), std::pair("v2:2x2", 8), std::pair("v5e:2x4", 8)}) {
     INFO(topology << ", " << devices);
-    const auto made = programs_for(
+    const auto programs = programs_for(
         {.plugin = plugin, .topology = topology, .devices = static_cast<std::size_t>(devices)});
-    CHECK(made.size() == 2);
-    for (const glia::target_program& p : made) {
+    CHECK(programs.size() == 2);
+    for (const glia::target_program& p : programs) {
       CHECK(p.bytes() > 0);
       CHECK(contains(p.module, "mhlo.sharding") == (devices > 1));
     }

@@ -20,7 +20,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+  for (std::size_t position = text.find(part); position != std::string::npos;
+       position = text.find(part, position + 1)) {
     ++found;
   }
   return found;
@@ -29,9 +30,10 @@ std::size_t count(const std::string& text, const std::string& part) {
 /// What stands in an SVG picture, a line after the other.
 std::vector<std::string> texts(const std::string& svg) {
   std::vector<std::string> lines;
-  for (std::size_t at = svg.find("<text"); at != std::string::npos; at = svg.find("<text", at)) {
-    at = svg.find('>', at) + 1;
-    std::string line = svg.substr(at, svg.find("</text>", at) - at);
+  for (std::size_t position = svg.find("<text"); position != std::string::npos;
+       position = svg.find("<text", position)) {
+    position = svg.find('>', position) + 1;
+    std::string line = svg.substr(position, svg.find("</text>", position) - position);
     for (const auto& [entity, character] : std::vector<std::pair<std::string, std::string>>{
              {"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}}) {
       for (std::size_t i = line.find(entity); i != std::string::npos; i = line.find(entity)) {
@@ -53,10 +55,10 @@ std::size_t points(const std::string& svg, std::size_t in_key) {
   return count(svg, "' transform='translate(") - in_key;
 }
 
-std::size_t png_extent(const std::string& png, std::size_t at) {
+std::size_t png_extent(const std::string& png, std::size_t offset) {
   std::size_t extent = 0;
   for (std::size_t i = 0; i < 4; ++i) {
-    extent = 256 * extent + static_cast<unsigned char>(png.at(at + i));
+    extent = 256 * extent + static_cast<unsigned char>(png.at(offset + i));
   }
   return extent;
 }
@@ -175,12 +177,12 @@ TEST_CASE("intervals are error bars or a band") {
 }
 
 TEST_CASE("a logarithmic axis of few decades has numbers between its powers of ten") {
-  const std::string few = plot::svg(plot::curves_chart({{.y = {3, 30}}}, {.log_y = true}));
-  CHECK(shows(few, " 5"));
-  CHECK(shows(few, " 20"));
-  const std::string many = plot::svg(plot::curves_chart({{.y = {3, 3000}}}, {.log_y = true}));
-  CHECK(shows(many, " 1000"));
-  CHECK(!shows(many, " 20"));
+  const std::string narrow = plot::svg(plot::curves_chart({{.y = {3, 30}}}, {.log_y = true}));
+  CHECK(shows(narrow, " 5"));
+  CHECK(shows(narrow, " 20"));
+  const std::string wide = plot::svg(plot::curves_chart({{.y = {3, 3000}}}, {.log_y = true}));
+  CHECK(shows(wide, " 1000"));
+  CHECK(!shows(wide, " 20"));
 }
 
 TEST_CASE("series of one color may belong together") {
@@ -217,10 +219,10 @@ TEST_CASE("a histogram counts what lies in its bins") {
   const std::string logarithmic =
       plot::histogram_chart({{.values = {0, 3}}}, {.bins = 3, .log_y = true}).script;
   CHECK(contains(logarithmic, "0 0.5\n0 1\n1 0.5\n2 1\n3 1\n3 0.5\n"));
-  std::vector<double> many(1000);
-  std::iota(many.begin(), many.end(), 0);
+  std::vector<double> values(1000);
+  std::iota(values.begin(), values.end(), 0);
   // Freedman and Diaconis: 999 / (2 * 500 / 10) = 9.99.
-  CHECK(plot::detail::bins_for(many, {}).count == 10);
+  CHECK(plot::detail::bins_for(values, {}).count == 10);
   CHECK(plot::detail::bins_for(std::vector<double>(64, 3.0), {}).count == 7);
 }
 
@@ -273,13 +275,13 @@ TEST_CASE("plot::history writes the chart of a history to a file") {
 }
 
 TEST_CASE("panels keep their places and their sizes") {
-  const plot::chart one = plot::curves_chart(
+  const plot::chart panel = plot::curves_chart(
       {{.y = {1, 2}}}, {.title = "one", .canvas = {.width = 300, .height = 200}});
-  const plot::chart all = plot::panels_chart({one, one, one}, {.columns = 2});
-  CHECK(all.canvas.width == 600);
-  CHECK(all.canvas.height == 400);
-  CHECK(count(plot::svg(all), "<text>one</text>") == 3);
-  const plot::chart titled = plot::panels_chart({one}, {.title = "all", .columns = 5});
+  const plot::chart panels = plot::panels_chart({panel, panel, panel}, {.columns = 2});
+  CHECK(panels.canvas.width == 600);
+  CHECK(panels.canvas.height == 400);
+  CHECK(count(plot::svg(panels), "<text>one</text>") == 3);
+  const plot::chart titled = plot::panels_chart({panel}, {.title = "all", .columns = 5});
   CHECK(titled.canvas.width == 300);
   CHECK(titled.canvas.height > 200);
 }
@@ -389,8 +391,8 @@ TEST_CASE("what does not fit together is refused") {
 TEST_CASE("the first colors can be told apart in gray") {
   std::vector<double> lightness;
   for (const std::string_view color : plot::palette) {
-    const auto channel = [&](std::size_t at) {
-      const double v = std::stoi(std::string(color.substr(at, 2)), nullptr, 16) / 255.0;
+    const auto channel = [&](std::size_t offset) {
+      const double v = std::stoi(std::string(color.substr(offset, 2)), nullptr, 16) / 255.0;
       return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
     };
     // CIE 1976 L*, 0 to 100

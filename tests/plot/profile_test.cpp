@@ -26,8 +26,8 @@ TEST_CASE("a profile's chart has the longest layers by name, and the others toge
   // 0.02 s in two steps are 10 ms of one; of the three shortest layers, 2 + 4 + 6 ms in two.
   CHECK(contains(drawn, ">10.0<"));
   CHECK(contains(drawn, ">6.00<"));
-  const std::string all = plot::svg(plot::profile_chart(found));
-  CHECK(contains(all, "layer_0"));
-  CHECK_FALSE(contains(all, "other layers"));
+  const std::string complete = plot::svg(plot::profile_chart(found));
+  CHECK(contains(complete, "layer_0"));
+  CHECK_FALSE(contains(complete, "other layers"));
   CHECK_THROWS_AS(plot::profile_chart(glia::profile{}), glia::value_error);
 }

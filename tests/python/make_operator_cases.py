@@ -75,8 +75,8 @@ def case(op, inputs, attributes=None, opset=17, outputs=1, forms="packed folded 
         CASES.append((f"{known}/{form}", op, inputs, attributes or {}, opset, outputs, form))
 
 
-def values_of(one):
-    return one.values if isinstance(one, S) else one
+def values_of(operand):
+    return operand.values if isinstance(operand, S) else operand
 
 
 def model_of(op, inputs, attributes, opset, outputs, form):
@@ -103,31 +103,31 @@ def model_of(op, inputs, attributes, opset, outputs, form):
         x = np.zeros((1, 1), F)
         shape = [1, 1]
     begin = 0
-    for number, one in enumerate(inputs):
+    for number, operand in enumerate(inputs):
         name = f"in{number}"
-        if one is None:
+        if operand is None:
             names.append("")
-        elif not isinstance(one, S) or form in ("folded", "weights"):
-            names.append(constant(name, values_of(one), form == "weights" or
-                                  (form != "folded" and values_of(one).dtype in (F, D, H))))
+        elif not isinstance(operand, S) or form in ("folded", "weights"):
+            names.append(constant(name, values_of(operand), form == "weights" or
+                                  (form != "folded" and values_of(operand).dtype in (F, D, H))))
         elif form == "direct":
             names.append("x")
-            if one.values.dtype != F:
-                nodes.append(helper.make_node("Cast", ["x"], ["xc"], to=type_of(one.values)))
+            if operand.values.dtype != F:
+                nodes.append(helper.make_node("Cast", ["x"], ["xc"], to=type_of(operand.values)))
                 names[-1] = "xc"
         else:
-            count = one.values.size
+            count = operand.values.size
             if opset < 10:
                 nodes.append(helper.make_node("Slice", ["x"], [name + "s"], axes=[1], starts=[begin], ends=[begin + count]))
             else:
                 nodes.append(helper.make_node("Slice", ["x", constant(name + "b", np.array([begin], I64)),
                                                         constant(name + "e", np.array([begin + count], I64)),
                                                         constant(name + "a", np.array([1], I64))], [name + "s"]))
-            nodes.append(helper.make_node("Reshape", [name + "s", constant(name + "r", np.array(one.values.shape, I64))],
+            nodes.append(helper.make_node("Reshape", [name + "s", constant(name + "r", np.array(operand.values.shape, I64))],
                                           [name + "f"]))
-            if one.values.dtype != F:
-                nodes.append(helper.make_node("Cast", [name + "f"], [name], to=type_of(one.values)))
-            names.append(name if one.values.dtype != F else name + "f")
+            if operand.values.dtype != F:
+                nodes.append(helper.make_node("Cast", [name + "f"], [name], to=type_of(operand.values)))
+            names.append(name if operand.values.dtype != F else name + "f")
             begin += count
     while names and names[-1] == "":
         names.pop()
@@ -226,11 +226,11 @@ for low, high in ((-1, 1), (0, 6), (0, None), (None, 2), (None, None), (2, -2), 
     a = {k: v for k, v in (("min", low), ("max", high)) if v is not None}
     if low != -INF and high != INF:
         case("Clip", [S(small)], {k: float(v) for k, v in a.items()}, opset=6, name=f"{low}_{high}", forms=ALL)
-    at = [S(small), None if low is None else np.array(low, F), None if high is None else np.array(high, F)]
-    case("Clip", at, opset=11, name=f"{low}_{high}", forms=ALL)
-    case("Clip", at, opset=13, name=f"{low}_{high}", forms=ALL)
-    at = [S(small), None if low is None else S(np.array(low, F)), None if high is None else S(np.array(high, F))]
-    case("Clip", at, opset=13, name=f"{low}_{high}_given", forms="packed")
+    operands = [S(small), None if low is None else np.array(low, F), None if high is None else np.array(high, F)]
+    case("Clip", operands, opset=11, name=f"{low}_{high}", forms=ALL)
+    case("Clip", operands, opset=13, name=f"{low}_{high}", forms=ALL)
+    operands = [S(small), None if low is None else S(np.array(low, F)), None if high is None else S(np.array(high, F))]
+    case("Clip", operands, opset=13, name=f"{low}_{high}_given", forms="packed")
 case("Clip", [S([[-5, 0, 5, 100]], I64), np.array(-3, I64), np.array(4, I64)], opset=13, name="integers")
 
 # two operands
@@ -301,15 +301,15 @@ case("Cast", [S(EDGES)], dict(to=TensorProto.BOOL), opset=13, name="truth")
 case("Cast", [S(EDGES)], dict(to=TensorProto.FLOAT), opset=13, name="float")
 case("Cast", [S(EDGES)], dict(to=TensorProto.DOUBLE), opset=13, name="double")
 whole = f(0, 0.5, -0.5, 0.99, -0.99, 1.5, -1.5, 2.5, 100.9, -100.9, 127, 1e6)
-for to in (TensorProto.INT64, TensorProto.INT32):
-    case("Cast", [S(whole)], dict(to=to), opset=13, name=f"to{to}")
-for to in (TensorProto.INT8, TensorProto.INT16):
-    case("Cast", [S(whole[:-1])], dict(to=to), opset=13, name=f"to{to}")
-for to in (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64):
-    case("Cast", [S(np.abs(whole[:-1]))], dict(to=to), opset=13, name=f"to{to}")
+for target in (TensorProto.INT64, TensorProto.INT32):
+    case("Cast", [S(whole)], dict(to=target), opset=13, name=f"to{target}")
+for target in (TensorProto.INT8, TensorProto.INT16):
+    case("Cast", [S(whole[:-1])], dict(to=target), opset=13, name=f"to{target}")
+for target in (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64):
+    case("Cast", [S(np.abs(whole[:-1]))], dict(to=target), opset=13, name=f"to{target}")
 wide = [0, 1, -1, 127, 128, 255, 256, -128, -129, 300, 32767, 32768, 65535, 65536, -32769, 1000000]
-for to in (TensorProto.INT8, TensorProto.UINT8, TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32, TensorProto.BOOL, TensorProto.FLOAT, TensorProto.FLOAT16):
-    case("Cast", [S(wide, I64)], dict(to=to), opset=13, name=f"integers_to{to}")
+for target in (TensorProto.INT8, TensorProto.UINT8, TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32, TensorProto.BOOL, TensorProto.FLOAT, TensorProto.FLOAT16):
+    case("Cast", [S(wide, I64)], dict(to=target), opset=13, name=f"integers_to{target}")
 case("Cast", [S([1, 0, 1], bool)], dict(to=TensorProto.FLOAT), opset=13, name="of_truth")
 case("Cast", [S([1, 0, 1], bool)], dict(to=TensorProto.INT32), opset=13, name="of_truth")
 case("CastLike", [S(half), np.array([1], H)], opset=15, name="half")
@@ -340,13 +340,13 @@ case("Concat", [S(rng(2, 3)), rng(2, 0)], dict(axis=1), opset=13, name="empty")
 for start, end, axes, steps in (([0], [2], [1], None), ([-2], [100], [-1], None), ([3], [-100], [2], [-1]), ([-1], [-5], [2], [-2]),
                                 ([0, 1], [2, 3], None, None), ([100], [-100], [1], [-1]), ([1], [1], [1], None), ([0], [3], [2], [2]),
                                 ([2 ** 63 - 1], [-2 ** 63], [0], [-1]), ([-2 ** 63], [2 ** 63 - 1], [0], [1]), ([1], [2 ** 31 - 1], [2], [2]), ([-1], [0], [1], None)):
-    at = [S(x234), np.array(start, I64), np.array(end, I64), None if axes is None else np.array(axes, I64), None if steps is None else np.array(steps, I64)]
-    case("Slice", at, opset=13, name="slice")
+    operands = [S(x234), np.array(start, I64), np.array(end, I64), None if axes is None else np.array(axes, I64), None if steps is None else np.array(steps, I64)]
+    case("Slice", operands, opset=13, name="slice")
     if steps is None:
         case("Slice", [S(x234)], dict(starts=start, ends=end, **({} if axes is None else dict(axes=axes))), opset=9, name="slice")
-for to, allow in (([6, 4], 0), ([-1], 0), ([0, -1], 0), ([2, 0, 2, 2], 0), ([4, 3, 2], 0), ([1, 24, 1], 0), ([0, 0, 0], 0), ([24, 1], 0)):
-    case("Reshape", [S(x234), np.array(to, I64)], opset=13)
-    case("Reshape", [S(x234), np.array(to, I64)], dict(allowzero=allow), opset=14)
+for target, allow in (([6, 4], 0), ([-1], 0), ([0, -1], 0), ([2, 0, 2, 2], 0), ([4, 3, 2], 0), ([1, 24, 1], 0), ([0, 0, 0], 0), ([24, 1], 0)):
+    case("Reshape", [S(x234), np.array(target, I64)], opset=13)
+    case("Reshape", [S(x234), np.array(target, I64)], dict(allowzero=allow), opset=14)
 case("Reshape", [S(np.zeros((0, 3), F)), np.array([3, 0], I64)], dict(allowzero=1), opset=14, name="empty", forms="folded")
 case("Reshape", [S(np.zeros((0, 3), F)), np.array([0, 3, 2], I64)], opset=14, name="empty", forms="folded")
 case("Squeeze", [S(rng(1, 3, 1, 2))], opset=13)
@@ -404,9 +404,9 @@ for op in ("Scatter", "ScatterElements"):
     case(op, [S(rng(3, 4)), np.array([[0, -1, 2, 1], [2, 2, 0, 0]], I64), S(rng(2, 4, seed=3))], opset=opset)
     case(op, [S(rng(3, 4)), np.array([[0, -1], [3, 2], [-4, 1]], I64), rng(3, 2, seed=3)], dict(axis=1), opset=opset)
 for reduction in ("none", "add", "mul", "max", "min"):
-    at = np.array([[0, -1], [3, 2], [-4, 1]] if reduction == "none" else [[0, 0, 0], [3, -1, 2], [1, 1, 1]], I64)
-    up = rng(*at.shape, seed=4)
-    case("ScatterElements", [S(rng(3, 4)), at, S(up)], dict(axis=1, reduction=reduction), opset=18, name=reduction)
+    indices = np.array([[0, -1], [3, 2], [-4, 1]] if reduction == "none" else [[0, 0, 0], [3, -1, 2], [1, 1, 1]], I64)
+    updates = rng(*indices.shape, seed=4)
+    case("ScatterElements", [S(rng(3, 4)), indices, S(updates)], dict(axis=1, reduction=reduction), opset=18, name=reduction)
     case("ScatterND", [S(rng(3, 4)), np.array([[0], [2], [0]][: 2 if reduction == "none" else 3], I64), S(rng(2 if reduction == "none" else 3, 4, seed=5))],
          dict(reduction=reduction), opset=18, name=reduction)
     case("ScatterND", [S(rng(3, 4)), np.array([[0, 1], [-1, -1]], I64), rng(2, seed=5)], dict(reduction=reduction), opset=18, name=reduction)
@@ -724,11 +724,11 @@ def main():
     path, prefix = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
     count = differ = 0
     with gzip.GzipFile(path, "wb", mtime=0) as out:
-        for name, *what in CASES:
+        for name, *arguments in CASES:
             if not name.startswith(prefix):
                 continue
             try:
-                model, x = model_of(*what)
+                model, x = model_of(*arguments)
             except Exception as e:
                 print("NOT MADE", name, repr(e)[:200])
                 continue

@@ -17,8 +17,8 @@ def by_onnxruntime(path):
     options = onnxruntime.SessionOptions()
     options.add_session_config_entry("session.x64quantprecision", "1")
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    given = session.get_inputs()[0]
-    return given.shape[1:], lambda x: session.run(None, {given.name: x})[0]
+    argument = session.get_inputs()[0]
+    return argument.shape[1:], lambda x: session.run(None, {argument.name: x})[0]
 
 
 def by_openvino(path):

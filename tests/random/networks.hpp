@@ -39,14 +39,15 @@ struct own_gate {
   static constexpr std::string_view type_name = "gate";
 
   [[nodiscard]] glia::variable operator()(glia::scope& s, glia::variable x) const {
-    const glia::shape in = x.shape();
-    s.expect(in.rank() == 4, "expected images");
-    const auto weights = s.parameter("weights", {in[3], in[3]}, glia::glorot_uniform());
-    const glia::shape each{in[0], 1, 1, in[3]};
-    const auto mean = glia::ops::sum_to(x, each) * (1.0 / static_cast<double>(in[1] * in[2]));
-    const auto gate =
-        glia::ops::sigmoid(glia::ops::matmul(glia::ops::reshape(mean, {in[0], in[3]}), weights));
-    return std::move(x) * glia::ops::reshape(gate, each);
+    const glia::shape input = x.shape();
+    s.expect(input.rank() == 4, "expected images");
+    const auto weights = s.parameter("weights", {input[3], input[3]}, glia::glorot_uniform());
+    const glia::shape pooled{input[0], 1, 1, input[3]};
+    const auto mean =
+        glia::ops::sum_to(x, pooled) * (1.0 / static_cast<double>(input[1] * input[2]));
+    const auto gate = glia::ops::sigmoid(
+        glia::ops::matmul(glia::ops::reshape(mean, {input[0], input[3]}), weights));
+    return std::move(x) * glia::ops::reshape(gate, pooled);
   }
   [[nodiscard]] static std::string description() { return "gate"; }
   friend bool operator==(const own_gate&, const own_gate&) = default;
@@ -64,12 +65,12 @@ class network {
   using row = std::vector<network>;
 
   template <class Layer>
-  explicit network(Layer one) : one_(std::move(one)) {}
+  explicit network(Layer layer) : layer_(std::move(layer)) {}
 
   /// A holder of networks, kept where copies share it.
   template <class Holder>
-  [[nodiscard]] static network holding(Holder one) {
-    return network(boxed<Holder>(std::make_shared<const Holder>(std::move(one))));
+  [[nodiscard]] static network holding(Holder holder) {
+    return network(boxed<Holder>(std::make_shared<const Holder>(std::move(holder))));
   }
 
   [[nodiscard]] glia::variable operator()(glia::scope& s, glia::variable x) const {
@@ -86,7 +87,7 @@ class network {
             return s.run(held, std::move(x), "network", 0);
           }
         },
-        one_);
+        layer_);
   }
 
   [[nodiscard]] std::string description() const {
@@ -94,8 +95,8 @@ class network {
         [](const auto& held) -> std::string {
           if constexpr (is_row<decltype(held)>) {
             std::string result;
-            for (const network& each : held) {
-              result += (result.empty() ? "" : ", ") + each.description();
+            for (const network& layer : held) {
+              result += (result.empty() ? "" : ", ") + layer.description();
             }
             return "sequential(" + result + ")";
           } else if constexpr (requires { *held; }) {
@@ -104,7 +105,7 @@ class network {
             return held.description();
           }
         },
-        one_);
+        layer_);
   }
   friend bool operator==(const network& a, const network& b) {
     return a.description() == b.description();
@@ -135,7 +136,7 @@ class network {
                boxed<glia::shared<network>>, boxed<glia::time_distributed<network>>,
                glia::embedding, boxed<glia::inputs<glia::join::concat, network, network>>,
                boxed<glia::outputs<network, network>>>
-      one_;
+      layer_;
 };
 
 /// A network and what it is given.
@@ -162,38 +163,38 @@ class network_source {
     network::row layers;
     std::size_t integers = 0;
     shape sample = first_shape();
-    shape at = sample;
+    shape output = sample;
     if (one_in(8)) {
       integers = between(2, 9);
       sample = {extent()};
-      at = {sample[0], between(1, 6)};
+      output = {sample[0], between(1, 6)};
       layers.emplace_back(
-          glia::embedding{.input_dim = integers, .output_dim = at[1], .mask_zero = one_in(2)});
+          glia::embedding{.input_dim = integers, .output_dim = output[1], .mask_zero = one_in(2)});
     } else if (one_in(8)) {
       shape left = first_shape();
       shape right = first_shape();
       sample = {left.size() + right.size()};
-      const shape given[] = {left, right};
+      const shape inputs[] = {left, right};
       network::row of_left = some_layers(left, integer(3), 1);
       network::row of_right = some_layers(right, integer(3), 1);
       of_left.emplace_back(glia::flatten{});
       of_right.emplace_back(glia::flatten{});
-      at = {left.size() + right.size()};
+      output = {left.size() + right.size()};
       layers.push_back(network::holding(glia::inputs<glia::join::concat, network, network>(
-          glia::input<network>{"left", given[0], network(std::move(of_left))},
-          glia::input<network>{"right", given[1], network(std::move(of_right))})));
+          glia::input<network>{"left", inputs[0], network(std::move(of_left))},
+          glia::input<network>{"right", inputs[1], network(std::move(of_right))})));
     } else if (one_in(2)) {  // so that gradients go all the way back
       layers.emplace_back(own_layer{});
     }
-    for (network& each : some_layers(at, 1 + integer(options_.most_layers), 0)) {
-      layers.push_back(std::move(each));
+    for (network& layer : some_layers(output, 1 + integer(options_.most_layers), 0)) {
+      layers.push_back(std::move(layer));
     }
     layers.emplace_back(own_layer{});  // something to train
     if (one_in(8)) {
-      shape one = at;
-      shape other = at;
-      network first(some_layers(one, 1 + integer(2), 1));
-      network second(some_layers(other, 1 + integer(2), 1));
+      shape first_output = output;
+      shape second_output = output;
+      network first(some_layers(first_output, 1 + integer(2), 1));
+      network second(some_layers(second_output, 1 + integer(2), 1));
       layers.push_back(network::holding(
           glia::outputs<network, network>(glia::output<network>{"one", std::move(first)},
                                           glia::output<network>{"other", std::move(second)})));
@@ -229,11 +230,11 @@ class network_source {
 
   /// Half of them those that convolutions take into their loops.
   [[nodiscard]] glia::activation activation() {
-    static constexpr glia::activation all[] = {
+    static constexpr glia::activation activations[] = {
         glia::linear,  glia::relu, glia::relu6,  glia::linear, glia::relu,
         glia::relu6,   glia::tanh, glia::gelu,   glia::silu,   glia::leaky_relu,
         glia::sigmoid, glia::elu,  glia::softmax};
-    return all[integer(std::size(all))];
+    return activations[integer(std::size(activations))];
   }
   /// One that a recurrent layer takes for its state.
   [[nodiscard]] glia::activation of_state() { return one_in(4) ? glia::relu : glia::tanh; }
@@ -260,13 +261,13 @@ class network_source {
   [[nodiscard]] glia::extent2d dilation() { return one_in(5) ? window() : glia::extent2d(1); }
   [[nodiscard]] glia::border2d border() { return {integer(3), integer(3), integer(3), integer(3)}; }
 
-  [[nodiscard]] network::row some_layers(shape& at, std::size_t count, int depth) {
+  [[nodiscard]] network::row some_layers(shape& sample, std::size_t count, int depth) {
     network::row result;
     for (std::size_t tries = 0; result.size() < count && tries < 4 * count; ++tries) {
-      const network one = some_layer(at, depth);
-      if (const auto next = shape_behind(one, at)) {
-        result.push_back(one);
-        at = *next;
+      const network layer = some_layer(sample, depth);
+      if (const auto next = shape_behind(layer, sample)) {
+        result.push_back(layer);
+        sample = *next;
       }
     }
     return result;
@@ -274,12 +275,12 @@ class network_source {
 
   /// What the network makes of a sample, if it takes it and that is not too much work: attention
   /// over thousands of steps takes gigabytes.
-  [[nodiscard]] static std::optional<shape> shape_behind(const network& one, const shape& sample) {
-    constexpr std::size_t most = 6000;
-    constexpr double most_flops = 3e7;
-    constexpr std::size_t most_bytes = 4'000'000;
+  [[nodiscard]] static std::optional<shape> shape_behind(const network& net, const shape& sample) {
+    constexpr std::size_t max_size = 6000;
+    constexpr double max_flops = 3e7;
+    constexpr std::size_t max_bytes = 4'000'000;
     try {
-      const glia::model_plan plan = glia::plan_model(one, sample);
+      const glia::model_plan plan = glia::plan_model(net, sample);
       double flops = 0;
       std::size_t bytes = 0;
       for (const auto& layer : plan.layers) {
@@ -287,8 +288,8 @@ class network_source {
         bytes += layer.activation_bytes;
       }
       const shape result = glia::sample_of(plan.output);
-      const bool fits =
-          result.size() > 0 && result.size() <= most && flops <= most_flops && bytes <= most_bytes;
+      const bool fits = result.size() > 0 && result.size() <= max_size && flops <= max_flops &&
+                        bytes <= max_bytes;
       return fits ? std::optional(result) : std::nullopt;
     } catch (const glia::error&) {
       return std::nullopt;
@@ -296,40 +297,40 @@ class network_source {
   }
 
   /// Layers that give what they were given, in shape.
-  [[nodiscard]] network keeping_shape(const shape& at, int depth) {
+  [[nodiscard]] network keeping_shape(const shape& sample, int depth) {
     for (std::size_t tries = 0; tries < 6; ++tries) {
-      shape next = at;
-      network one(some_layers(next, between(1, 3), depth));
-      if (next == at) {
-        return one;
+      shape next = sample;
+      network net(some_layers(next, between(1, 3), depth));
+      if (next == sample) {
+        return net;
       }
     }
     return network(own_layer{});
   }
 
-  [[nodiscard]] network some_layer(const shape& at, int depth) {
+  [[nodiscard]] network some_layer(const shape& sample, int depth) {
     if (depth < deepest && one_in(4)) {
-      return some_holder(at, depth + 1);
+      return some_holder(sample, depth + 1);
     }
     if (one_in(5)) {
-      return of_any_shape(at);
+      return of_any_shape(sample);
     }
-    switch (at.rank()) {
+    switch (sample.rank()) {
       case 1:
-        return of_features(at);
+        return of_features(sample);
       case 2:
         return of_sequences();
       default:
-        return of_images(at);
+        return of_images(sample);
     }
   }
 
-  [[nodiscard]] network some_holder(const shape& at, int depth) {
-    shape next = at;
+  [[nodiscard]] network some_holder(const shape& sample, int depth) {
+    shape next = sample;
     switch (integer(9)) {
       case 0:
         return network::holding(
-            glia::residual<network>{keeping_shape(at, depth), {}, activation()});
+            glia::residual<network>{keeping_shape(sample, depth), {}, activation()});
       case 1: {
         network body(some_layers(next, between(1, 2), depth));
         // A shortcut that ends in the body's shape.
@@ -340,13 +341,13 @@ class network_source {
       }
       case 2:
         return network::holding(glia::parallel<glia::join::concat, network, network>(
-            keeping_shape(at, depth), keeping_shape(at, depth)));
+            keeping_shape(sample, depth), keeping_shape(sample, depth)));
       case 3:
         return network::holding(glia::parallel<glia::join::add, network, network, network>(
-            keeping_shape(at, depth), network(glia::identity{}), keeping_shape(at, depth)));
+            keeping_shape(sample, depth), network(glia::identity{}), keeping_shape(sample, depth)));
       case 4:
         return network::holding(glia::parallel<glia::join::multiply, network, network>(
-            keeping_shape(at, depth), keeping_shape(at, depth)));
+            keeping_shape(sample, depth), keeping_shape(sample, depth)));
       case 5:
         return network::holding(
             glia::frozen<network>{network(some_layers(next, between(1, 3), depth))});
@@ -354,21 +355,21 @@ class network_source {
         return network::holding(glia::named<network>{
             glia::text("name", ++names_), network(some_layers(next, between(1, 3), depth))});
       case 7: {
-        const network twice = network::holding(
-            glia::shared<network>{glia::text("shared", ++names_), keeping_shape(at, depth)});
-        return network(network::row{twice, network(glia::tanh), twice});
+        const network shared_net = network::holding(
+            glia::shared<network>{glia::text("shared", ++names_), keeping_shape(sample, depth)});
+        return network(network::row{shared_net, network(glia::tanh), shared_net});
       }
       default:
-        if (at.rank() < 2) {
+        if (sample.rank() < 2) {
           return network(own_layer{});
         }
-        next = glia::sample_of(at);
+        next = glia::sample_of(sample);
         return network::holding(
             glia::time_distributed<network>{network(some_layers(next, between(1, 2), depth))});
     }
   }
 
-  [[nodiscard]] network of_any_shape(const shape& at) {
+  [[nodiscard]] network of_any_shape(const shape& sample) {
     switch (integer(11)) {
       case 0:
         return network(glia::batch_norm{.scale = !one_in(4)});
@@ -385,20 +386,21 @@ class network_source {
       case 6:
         return network(own_layer{});
       case 7:
-        return network(glia::reshape{one_in(2) ? shape{at.size(), 1} : shape{1, at.size()}});
+        return network(
+            glia::reshape{one_in(2) ? shape{sample.size(), 1} : shape{1, sample.size()}});
       case 8:
         return network(glia::group_norm{.groups = between(1, 3)});
       case 9:
-        return network(glia::reshape{{1, at.size() % 2 == 0 ? std::size_t{2} : std::size_t{1},
-                                      at.size() % 2 == 0 ? at.size() / 2 : at.size()}});
+        return network(glia::reshape{{1, sample.size() % 2 == 0 ? std::size_t{2} : std::size_t{1},
+                                      sample.size() % 2 == 0 ? sample.size() / 2 : sample.size()}});
       default:
         return network(activation());
     }
   }
 
-  [[nodiscard]] network of_features(const shape& at) {
-    if (one_in(4) && at[0] % 3 == 0) {
-      return network(glia::reshape{{3, at[0] / 3}});
+  [[nodiscard]] network of_features(const shape& sample) {
+    if (one_in(4) && sample[0] % 3 == 0) {
+      return network(glia::reshape{{3, sample[0] / 3}});
     }
     return network(
         glia::dense{.units = channels(), .activation = activation(), .use_bias = !one_in(4)});
@@ -468,8 +470,8 @@ class network_source {
     }
   }
 
-  [[nodiscard]] network of_images(const shape& at) {
-    const std::size_t groups = one_in(3) ? (one_in(2) ? at[2] : between(1, 3)) : 1;
+  [[nodiscard]] network of_images(const shape& sample) {
+    const std::size_t groups = one_in(3) ? (one_in(2) ? sample[2] : between(1, 3)) : 1;
     if (one_in(5)) {
       return of_chained_convolutions();
     }
@@ -547,8 +549,8 @@ class network_source {
     return network(std::move(chain));
   }
   [[nodiscard]] glia::activation clamping() {
-    static constexpr glia::activation all[] = {glia::linear, glia::relu, glia::relu6};
-    return all[integer(std::size(all))];
+    static constexpr glia::activation activations[] = {glia::linear, glia::relu, glia::relu6};
+    return activations[integer(std::size(activations))];
   }
 
   glia::random_stream random_;

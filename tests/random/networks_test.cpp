@@ -26,12 +26,12 @@ void check_on_cpu(const trial& t, const results& exact) {
   const auto level = instruction_set(t.seed);
   INFO("instruction set " << static_cast<int>(level) << ", elements of " << sizeof(T) << " bytes");
   const auto like = exact_model(t, 0);
-  network_on<T> one(t.of, like, glia::cpu<T>({.threads = 1, .isa = level}));
-  const std::vector<T> alone = one.predict(t.values, t.samples);
-  const std::vector<T> alone_trained = one.train(t.batches);
+  network_on<T> single(t.subject, like, glia::cpu<T>({.threads = 1, .isa = level}));
+  const std::vector<T> alone = single.predict(t.values, t.samples);
+  const std::vector<T> alone_trained = single.train(t.batches);
   for (const std::size_t threads : {2U, 3U, 8U}) {
     INFO(threads << " threads");
-    network_on<T> several(t.of, like, glia::cpu<T>({.threads = threads, .isa = level}));
+    network_on<T> several(t.subject, like, glia::cpu<T>({.threads = threads, .isa = level}));
     CHECK(same_bits(several.predict(t.values, t.samples), alone));
     CHECK(same_bits(several.train(t.batches), alone_trained));
   }
@@ -41,7 +41,7 @@ void check_on_cpu(const trial& t, const results& exact) {
   if (sizeof(T) == sizeof(double) || exact.steepest < exploded) {
     check_near<T>(t, exact, &results::trained, as_numbers(alone_trained));
   }
-  network_on<T> level_by_level(t.of, like, glia::cpu<T>({.threads = 2, .isa = level}),
+  network_on<T> level_by_level(t.subject, like, glia::cpu<T>({.threads = 2, .isa = level}),
                                {.depth_first = false});
   check_near<T>(t, exact, &results::predictions,
                 as_numbers(level_by_level.predict(t.values, t.samples)));
@@ -50,7 +50,7 @@ void check_on_cpu(const trial& t, const results& exact) {
 /// What a network throws is a failure of its own: the others are still looked at.
 void check_network(std::uint64_t seed, const draw_options& options, std::size_t most_samples) {
   const trial t = draw_trial(seed, options, most_samples);
-  INFO("seed " << seed << ": " << t.of.net.description() << " on " << t.of.sample << ", "
+  INFO("seed " << seed << ": " << t.subject.net.description() << " on " << t.subject.sample << ", "
                << t.samples << " samples");
   std::string thrown;
   try {

@@ -49,12 +49,12 @@ class onnx_graph {
   /// Multiples of 1/8 from -2 to 2, as many as a batch has.
   [[nodiscard]] std::vector<float> input() {
     std::size_t size = rows;
-    for (const std::size_t one : sample) {
-      size *= one;
+    for (const std::size_t dimension : sample) {
+      size *= dimension;
     }
     std::vector<float> x(size);
-    for (float& one : x) {
-      one = eighth(16);
+    for (float& element : x) {
+      element = eighth(16);
     }
     return x;
   }
@@ -76,11 +76,11 @@ class onnx_graph {
           shape.begin());
     }
     [[nodiscard]] std::int64_t size() const {
-      std::int64_t all = 1;
+      std::int64_t count = 1;
       for (const extent& e : shape) {
-        all *= e.k;
+        count *= e.k;
       }
-      return all;
+      return count;
     }
     /// Whether it is (N, ...) of so many axes.
     [[nodiscard]] bool is_batch(std::size_t axes) const {
@@ -89,92 +89,93 @@ class onnx_graph {
   };
 
   std::size_t integer(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
-  std::int64_t from_to(std::int64_t a, std::int64_t b) {
+  std::int64_t draw(std::int64_t a, std::int64_t b) {
     return a + static_cast<std::int64_t>(integer(static_cast<std::size_t>(b - a + 1)));
   }
-  bool maybe(std::size_t in = 2) { return integer(in) == 0; }
-  float eighth(std::int64_t most) { return static_cast<float>(from_to(-most, most)) / 8; }
+  bool maybe(std::size_t n = 2) { return integer(n) == 0; }
+  float eighth(std::int64_t limit) { return static_cast<float>(draw(-limit, limit)) / 8; }
 
   // --- messages ----------------------------------------------------------------------------------
 
   std::string fresh() { return "v" + std::to_string(count_++); }
-  static void set(::onnx::NodeProto& of, const std::string& name, std::int64_t one) {
-    auto& made = *of.add_attribute();
-    made.set_name(name);
-    made.set_type(::onnx::AttributeProto::INT);
-    made.set_i(one);
+  static void set(::onnx::NodeProto& proto, const std::string& name, std::int64_t scalar) {
+    auto& attribute = *proto.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(::onnx::AttributeProto::INT);
+    attribute.set_i(scalar);
   }
-  static void set(::onnx::NodeProto& of, const std::string& name, float one) {
-    auto& made = *of.add_attribute();
-    made.set_name(name);
-    made.set_type(::onnx::AttributeProto::FLOAT);
-    made.set_f(one);
+  static void set(::onnx::NodeProto& proto, const std::string& name, float scalar) {
+    auto& attribute = *proto.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(::onnx::AttributeProto::FLOAT);
+    attribute.set_f(scalar);
   }
-  static void set(::onnx::NodeProto& of, const std::string& name, const std::string& one) {
-    auto& made = *of.add_attribute();
-    made.set_name(name);
-    made.set_type(::onnx::AttributeProto::STRING);
-    made.set_s(one);
+  static void set(::onnx::NodeProto& proto, const std::string& name, const std::string& text) {
+    auto& attribute = *proto.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(::onnx::AttributeProto::STRING);
+    attribute.set_s(text);
   }
-  static void set(::onnx::NodeProto& of, const std::string& name, const ints& all) {
-    auto& made = *of.add_attribute();
-    made.set_name(name);
-    made.set_type(::onnx::AttributeProto::INTS);
-    for (const std::int64_t one : all) {
-      made.add_ints(one);
+  static void set(::onnx::NodeProto& proto, const std::string& name, const ints& elements) {
+    auto& attribute = *proto.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(::onnx::AttributeProto::INTS);
+    for (const std::int64_t element : elements) {
+      attribute.add_ints(element);
     }
   }
   ::onnx::TensorProto& initializer(::onnx::TensorProto::DataType type, const ints& dims) {
-    auto& made = *model.mutable_graph()->add_initializer();
-    made.set_name("c" + std::to_string(count_++));
-    made.set_data_type(type);
-    for (const std::int64_t one : dims) {
-      made.add_dims(one);
+    auto& tensor = *model.mutable_graph()->add_initializer();
+    tensor.set_name("c" + std::to_string(count_++));
+    tensor.set_data_type(type);
+    for (const std::int64_t dim : dims) {
+      tensor.add_dims(dim);
     }
-    return made;
+    return tensor;
   }
-  std::string integers(const ints& all) {
-    auto& made = initializer(::onnx::TensorProto::INT64, {static_cast<std::int64_t>(all.size())});
-    for (const std::int64_t one : all) {
-      made.add_int64_data(one);
+  std::string integers(const ints& elements) {
+    auto& tensor =
+        initializer(::onnx::TensorProto::INT64, {static_cast<std::int64_t>(elements.size())});
+    for (const std::int64_t element : elements) {
+      tensor.add_int64_data(element);
     }
-    return made.name();
+    return tensor.name();
   }
-  std::string number(float one) {
-    auto& made = initializer(::onnx::TensorProto::FLOAT, {});
-    made.add_float_data(one);
-    return made.name();
+  std::string number(float scalar) {
+    auto& tensor = initializer(::onnx::TensorProto::FLOAT, {});
+    tensor.add_float_data(scalar);
+    return tensor.name();
   }
-  /// Weights of up to `most` eighths, of at least `least`.
-  std::string weights(const ints& dims, std::int64_t most = 6, std::int64_t least = -100) {
-    auto& made = initializer(::onnx::TensorProto::FLOAT, dims);
+  /// Weights of up to `maximum` eighths, of at least `minimum`.
+  std::string weights(const ints& dims, std::int64_t maximum = 6, std::int64_t minimum = -100) {
+    auto& tensor = initializer(::onnx::TensorProto::FLOAT, dims);
     std::int64_t size = 1;
-    for (const std::int64_t one : dims) {
-      size *= one;
+    for (const std::int64_t dim : dims) {
+      size *= dim;
     }
     for (std::int64_t i = 0; i < size; ++i) {
-      made.add_float_data(static_cast<float>(from_to(std::max(least, -most), most)) / 8);
+      tensor.add_float_data(static_cast<float>(draw(std::max(minimum, -maximum), maximum)) / 8);
     }
-    return made.name();
+    return tensor.name();
   }
-  names node(const std::string& operation, const names& from, std::size_t results = 1,
-             const attributes& more = {}) {
-    auto& made = *model.mutable_graph()->add_node();
-    made.set_op_type(operation);
-    made.set_name("n" + std::to_string(operations.size()));
+  names node(const std::string& operation, const names& operands, std::size_t results = 1,
+             const attributes& set_attributes = {}) {
+    auto& proto = *model.mutable_graph()->add_node();
+    proto.set_op_type(operation);
+    proto.set_name("n" + std::to_string(operations.size()));
     operations.push_back(operation);
-    names to;
-    for (const std::string& one : from) {
-      made.add_input(one);
+    names outputs;
+    for (const std::string& operand : operands) {
+      proto.add_input(operand);
     }
     for (std::size_t i = 0; i < results; ++i) {
-      to.push_back(fresh());
-      made.add_output(to.back());
+      outputs.push_back(fresh());
+      proto.add_output(outputs.back());
     }
-    if (more) {
-      more(made);
+    if (set_attributes) {
+      set_attributes(proto);
     }
-    return to;
+    return outputs;
   }
   void keep(const std::string& name, std::vector<extent> shape, bool exact) {
     pool_.push_back({name, std::move(shape), exact});
@@ -191,7 +192,7 @@ class onnx_graph {
     type.set_elem_type(::onnx::TensorProto::FLOAT);
     type.mutable_shape()->add_dim()->set_dim_param("N");
     for (std::size_t i = 0; i < rank; ++i) {
-      const std::int64_t extent_here = from_to(1, 6);
+      const std::int64_t extent_here = draw(1, 6);
       sample.push_back(static_cast<std::size_t>(extent_here));
       shape.push_back({extent_here, false});
       type.mutable_shape()->add_dim()->set_dim_value(extent_here);
@@ -201,36 +202,35 @@ class onnx_graph {
   }
   void end() {
     value last = pool_.back();
-    const std::size_t at = last.samples();
-    if (at != 0) {
-      ints order{static_cast<std::int64_t>(at)};
+    const std::size_t axis = last.samples();
+    if (axis != 0) {
+      ints order{static_cast<std::int64_t>(axis)};
       for (std::size_t i = 0; i < last.rank(); ++i) {
-        if (i != at) {
+        if (i != axis) {
           order.push_back(static_cast<std::int64_t>(i));
         }
       }
       last = transposed(last, order);
     }
     if (last.shape[0].k != 1) {
-      ints to{-1, last.shape[0].k};
+      ints dims{-1, last.shape[0].k};
       for (std::size_t i = 1; i < last.rank(); ++i) {
-        to.push_back(last.shape[i].k);
+        dims.push_back(last.shape[i].k);
       }
-      last.name = node("Reshape", {last.name, integers(to)})[0];
+      last.name = node("Reshape", {last.name, integers(dims)})[0];
     }
-    auto& made = *model.mutable_graph()->add_node();
-    made.set_op_type("Identity");
-    made.set_name("last");
-    made.add_input(last.name);
-    made.add_output("y");
+    auto& identity = *model.mutable_graph()->add_node();
+    identity.set_op_type("Identity");
+    identity.set_name("last");
+    identity.add_input(last.name);
+    identity.add_output("y");
     auto& y = *model.mutable_graph()->add_output();
     y.set_name("y");
     y.mutable_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::FLOAT);
   }
   value transposed(const value& x, const ints& order) {
-    value y{node("Transpose", {x.name}, 1, [&](auto& made) { set(made, "perm", order); })[0],
-            {},
-            x.exact};
+    value y{
+        node("Transpose", {x.name}, 1, [&](auto& n) { set(n, "perm", order); })[0], {}, x.exact};
     for (const std::int64_t axis : order) {
       y.shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
     }
@@ -282,7 +282,7 @@ class onnx_graph {
       std::int64_t opset;
       int kind;  // 0: any, 1: without rounding, 2: of what is exact, 3: of what is positive
     };
-    constexpr function all[] = {
+    constexpr function functions[] = {
         {"Abs", 1, 1},      {"Neg", 1, 1},        {"Relu", 1, 1},
         {"Sigmoid", 1, 0},  {"Tanh", 1, 0},       {"Elu", 1, 0},
         {"Selu", 1, 0},     {"Celu", 12, 0},      {"HardSigmoid", 1, 0},
@@ -295,18 +295,18 @@ class onnx_graph {
         {"Shrink", 9, 2},   {"Clip", 11, 1},      {"PRelu", 9, 0},
         {"Pow", 13, 3},     {"Not", 1, 5},        {"IsNaN", 9, 5},
         {"IsInf", 10, 5},   {"Cast", 9, 2}};
-    const function f = all[integer(std::size(all))];
+    const function f = functions[integer(std::size(functions))];
     if (f.opset > opset_ || (f.kind == 2 && !x.exact)) {
       return false;
     }
     const std::string name = f.name;
-    std::string in = x.name;
+    std::string operand = x.name;
     if (f.kind == 3) {
-      in = node("Add", {node("Abs", {in})[0], number(0.5F)})[0];
+      operand = node("Add", {node("Abs", {operand})[0], number(0.5F)})[0];
     } else if (f.kind == 4) {
-      in = node("Clip", {in, number(-4), number(3)})[0];
+      operand = node("Clip", {operand, number(-4), number(3)})[0];
     }
-    names operands{in};
+    names operands{operand};
     if (name == "Clip") {
       operands.push_back(maybe(4) ? "" : number(-1));
       if (maybe()) {
@@ -329,8 +329,8 @@ class onnx_graph {
     }
     if (name == "Cast") {
       constexpr std::int64_t types[] = {6, 7, 9};
-      const std::int64_t to = types[integer(3)];
-      const std::string y = node("Cast", operands, 1, [&](auto& n) { set(n, "to", to); })[0];
+      const std::int64_t type = types[integer(3)];
+      const std::string y = node("Cast", operands, 1, [&](auto& n) { set(n, "to", type); })[0];
       keep(node("Cast", {y}, 1, [](auto& n) { set(n, "to", std::int64_t{1}); })[0], x.shape, true);
       return true;
     }
@@ -376,13 +376,13 @@ class onnx_graph {
       other = found.name;
       exact = exact && found.exact;
     }
-    constexpr const char* all[] = {"Add",        "Sub",  "Mul",   "Max",
-                                   "Min",        "Mean", "Sum",   "Div",
-                                   "Greater",    "Less", "Equal", "GreaterOrEqual",
-                                   "LessOrEqual"};
-    const std::size_t which = integer(std::size(all));
-    const std::string name = all[which];
-    if ((which >= 8 && !exact) || (which >= 11 && opset_ < 12)) {
+    constexpr const char* operators[] = {"Add",        "Sub",  "Mul",   "Max",
+                                         "Min",        "Mean", "Sum",   "Div",
+                                         "Greater",    "Less", "Equal", "GreaterOrEqual",
+                                         "LessOrEqual"};
+    const std::size_t index = integer(std::size(operators));
+    const std::string name = operators[index];
+    if ((index >= 8 && !exact) || (index >= 11 && opset_ < 12)) {
       return false;
     }
     if (name == "Div") {
@@ -393,7 +393,7 @@ class onnx_graph {
       std::swap(operands[0], operands[1]);
     }
     std::string y = node(name, operands)[0];
-    if (which >= 8) {
+    if (index >= 8) {
       y = maybe() ? node("Where", {y, x.name, number(0.5F)})[0]
                   : node("Cast", {y}, 1, [](auto& n) { set(n, "to", std::int64_t{1}); })[0];
     }
@@ -432,7 +432,7 @@ class onnx_graph {
         }
         axis = integer(x.rank());
         const extent e = x.shape[axis];
-        const std::int64_t part = from_to(1, 3);
+        const std::int64_t part = draw(1, 3);
         if (e.k % part != 0) {
           return false;
         }
@@ -469,10 +469,10 @@ class onnx_graph {
         std::string other = x.name;
         bool exact = x.exact;
         if (maybe()) {
-          for (const value& one : pool_) {
-            if (one.shape == x.shape && maybe()) {
-              other = one.name;
-              exact = x.exact && one.exact;
+          for (const value& candidate : pool_) {
+            if (candidate.shape == x.shape && maybe()) {
+              other = candidate.name;
+              exact = x.exact && candidate.exact;
             }
           }
         }
@@ -486,20 +486,20 @@ class onnx_graph {
         if (!other_axis(x, axis) || x.shape[axis].k < 2) {
           return false;
         }
-        const std::int64_t first = from_to(1, x.shape[axis].k - 1);
+        const std::int64_t first = draw(1, x.shape[axis].k - 1);
         const ints parts{first, x.shape[axis].k - first};
         const std::int64_t named = counted(x, axis);
-        const names made = opset_ < 13 ? node("Split", {x.name}, 2,
-                                              [&](auto& n) {
-                                                set(n, "axis", named);
-                                                set(n, "split", parts);
-                                              })
-                                       : node("Split", {x.name, integers(parts)}, 2,
-                                              [&](auto& n) { set(n, "axis", named); });
+        const names outputs = opset_ < 13 ? node("Split", {x.name}, 2,
+                                                 [&](auto& n) {
+                                                   set(n, "axis", named);
+                                                   set(n, "split", parts);
+                                                 })
+                                          : node("Split", {x.name, integers(parts)}, 2,
+                                                 [&](auto& n) { set(n, "axis", named); });
         for (std::size_t i = 0; i < 2; ++i) {
           std::vector<extent> shape = x.shape;
           shape[axis].k = parts[i];
-          keep(made[i], shape, x.exact);
+          keep(outputs[i], shape, x.exact);
         }
         return true;
       }
@@ -510,9 +510,9 @@ class onnx_graph {
         const std::int64_t k = x.shape[axis].k;
         std::vector<extent> shape = x.shape;
         if (maybe()) {
-          const std::int64_t first = from_to(0, k - 1);
-          const std::int64_t last = from_to(first + 1, k);
-          const std::int64_t step = from_to(1, 2);
+          const std::int64_t first = draw(0, k - 1);
+          const std::int64_t last = draw(first + 1, k);
+          const std::int64_t step = draw(1, 2);
           shape[axis].k = (last - first + step - 1) / step;
           keep(node("Slice", {x.name, integers({first}), integers({last}),
                               integers({counted(x, axis)}), integers({step})})[0],
@@ -528,9 +528,9 @@ class onnx_graph {
         if (!other_axis(x, axis)) {
           return false;
         }
-        ints rows_taken(static_cast<std::size_t>(from_to(1, 4)));
-        for (std::int64_t& one : rows_taken) {
-          one = from_to(-x.shape[axis].k, x.shape[axis].k - 1);
+        ints rows_taken(static_cast<std::size_t>(draw(1, 4)));
+        for (std::int64_t& row : rows_taken) {
+          row = draw(-x.shape[axis].k, x.shape[axis].k - 1);
         }
         std::vector<extent> shape = x.shape;
         shape[axis].k = static_cast<std::int64_t>(rows_taken.size());
@@ -546,9 +546,9 @@ class onnx_graph {
         ints pads(2 * x.rank(), 0);
         constexpr const char* modes[] = {"constant", "reflect", "edge"};
         const std::size_t mode = integer(3);
-        const std::int64_t most = mode == 1 ? x.shape[axis].k - 1 : 2;
-        pads[axis] = from_to(0, most);
-        pads[axis + x.rank()] = from_to(0, most);
+        const std::int64_t limit = mode == 1 ? x.shape[axis].k - 1 : 2;
+        pads[axis] = draw(0, limit);
+        pads[axis + x.rank()] = draw(0, limit);
         std::vector<extent> shape = x.shape;
         shape[axis].k += pads[axis] + pads[axis + x.rank()];
         names operands{x.name, integers(pads)};
@@ -565,7 +565,7 @@ class onnx_graph {
           return false;
         }
         ints repeats(x.rank(), 1);
-        repeats[axis] = from_to(1, 3);
+        repeats[axis] = draw(1, 3);
         std::vector<extent> shape = x.shape;
         shape[axis].k *= repeats[axis];
         keep(node("Tile", {x.name, integers(repeats)})[0], shape, x.exact);
@@ -575,11 +575,11 @@ class onnx_graph {
         if (!other_axis(x, axis) || x.shape[axis].k != 1) {
           return false;
         }
-        ints to(x.rank(), 1);
-        to[axis] = from_to(1, 4);
+        ints dims(x.rank(), 1);
+        dims[axis] = draw(1, 4);
         std::vector<extent> shape = x.shape;
-        shape[axis].k = to[axis];
-        keep(node("Expand", {x.name, integers(to)})[0], shape, x.exact);
+        shape[axis].k = dims[axis];
+        keep(node("Expand", {x.name, integers(dims)})[0], shape, x.exact);
         return true;
       }
       default: {
@@ -607,11 +607,11 @@ class onnx_graph {
     }
   }
   std::string reshaped(const value& x, const std::vector<extent>& shape) {
-    ints to;
+    ints dims;
     for (const extent& e : shape) {
-      to.push_back(e.samples ? -1 : e.k);
+      dims.push_back(e.samples ? -1 : e.k);
     }
-    return node("Reshape", {x.name, integers(to)})[0];
+    return node("Reshape", {x.name, integers(dims)})[0];
   }
   std::string along_axes(const std::string& name, const std::string& x, const ints& axes) {
     return opset_ < 13 ? node(name, {x}, 1, [&](auto& n) { set(n, "axes", axes); })[0]
@@ -623,27 +623,27 @@ class onnx_graph {
     if (!other_axis(x, axis)) {
       return false;
     }
-    constexpr const char* all[] = {
+    constexpr const char* functions[] = {
         "ReduceSum",       "ReduceMean", "ReduceMax",       "ReduceMin",
         "ReduceL1",        "ReduceL2",   "ReduceSumSquare", "ReduceProd",
         "ReduceLogSumExp", "ArgMax",     "ArgMin",          "Softmax",
         "LogSoftmax",      "Hardmax",    "CumSum",          "LpNormalization"};
-    const std::size_t which = integer(std::size(all));
-    const std::string name = all[which];
+    const std::size_t index = integer(std::size(functions));
+    const std::string name = functions[index];
     const bool keeps = maybe();
     std::vector<extent> shape = x.shape;
     const std::int64_t named = counted(x, axis);
-    if (which >= 11) {
+    if (index >= 11) {
       if ((name == "Hardmax" && !x.exact) ||
-          (which <= 13 && opset_ < 13 && (axis < x.samples() || axis + 1 != x.rank()))) {
+          (index <= 13 && opset_ < 13 && (axis < x.samples() || axis + 1 != x.rank()))) {
         return false;
       }
       if (name == "CumSum") {
         const bool reverse = maybe();
         const bool exclusive = maybe();
-        auto& at = initializer(::onnx::TensorProto::INT64, {});
-        at.add_int64_data(named);
-        keep(node(name, {x.name, at.name()}, 1,
+        auto& axis_operand = initializer(::onnx::TensorProto::INT64, {});
+        axis_operand.add_int64_data(named);
+        keep(node(name, {x.name, axis_operand.name()}, 1,
                   [&](auto& n) {
                     set(n, "reverse", std::int64_t{reverse});
                     set(n, "exclusive", std::int64_t{exclusive});
@@ -651,7 +651,7 @@ class onnx_graph {
              shape, false);
         return true;
       }
-      const std::int64_t p = from_to(1, 2);
+      const std::int64_t p = draw(1, 2);
       keep(node(name, {x.name}, 1,
                 [&](auto& n) {
                   set(n, "axis", named);
@@ -667,7 +667,7 @@ class onnx_graph {
     } else {
       shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
     }
-    if (which >= 9) {
+    if (index >= 9) {
       if (!x.exact) {
         return false;
       }
@@ -702,15 +702,15 @@ class onnx_graph {
     if (x.rank() < 2 || x.shape.back().samples) {
       return false;
     }
-    const std::int64_t in = x.shape.back().k;
-    const std::int64_t out = from_to(1, 6);
+    const std::int64_t inputs = x.shape.back().k;
+    const std::int64_t outputs = draw(1, 6);
     std::vector<extent> shape = x.shape;
-    shape.back().k = out;
+    shape.back().k = outputs;
     if (x.rank() == 2 && maybe()) {
       const bool turned = maybe();
-      names operands{x.name, weights(turned ? ints{out, in} : ints{in, out})};
+      names operands{x.name, weights(turned ? ints{outputs, inputs} : ints{inputs, outputs})};
       if (maybe()) {
-        operands.push_back(weights(maybe() ? ints{out} : ints{1, out}));
+        operands.push_back(weights(maybe() ? ints{outputs} : ints{1, outputs}));
       }
       keep(node("Gemm", operands, 1,
                 [&](auto& n) {
@@ -734,9 +734,9 @@ class onnx_graph {
       keep(node("MatMul", {x.name, turned.name})[0], shape, false);
       return true;
     }
-    std::string y = node("MatMul", {x.name, weights({in, out})})[0];
+    std::string y = node("MatMul", {x.name, weights({inputs, outputs})})[0];
     if (maybe()) {
-      y = node("Add", {y, weights({out})})[0];
+      y = node("Add", {y, weights({outputs})})[0];
     }
     keep(y, shape, false);
     return true;
@@ -761,20 +761,20 @@ class onnx_graph {
         return false;
       }
       // A number of halves: of odd extents the last element is cut off.
-      const std::int64_t up = from_to(2, 6);
+      const std::int64_t halves = draw(2, 6);
       const bool linear = maybe();
       auto& scales = initializer(::onnx::TensorProto::FLOAT, {4});
-      for (const float one : {1.0F, 1.0F, static_cast<float>(up) / 2, 2.0F}) {
-        scales.add_float_data(one);
+      for (const float scale : {1.0F, 1.0F, static_cast<float>(halves) / 2, 2.0F}) {
+        scales.add_float_data(scale);
       }
-      const std::string none = initializer(::onnx::TensorProto::FLOAT, {0}).name();
+      const std::string roi = initializer(::onnx::TensorProto::FLOAT, {0}).name();
       constexpr const char* ways[] = {"half_pixel", "align_corners", "asymmetric",
                                       "pytorch_half_pixel"};
       const std::string way = ways[integer(4)];
       if (!linear && !(way == "asymmetric")) {
         return false;  // halves between two neighbors: single precision decides
       }
-      keep(node("Resize", {x.name, none, scales.name()}, 1,
+      keep(node("Resize", {x.name, roi, scales.name()}, 1,
                 [&](auto& n) {
                   set(n, "mode", std::string(linear ? "linear" : "nearest"));
                   set(n, "coordinate_transformation_mode", way);
@@ -782,7 +782,7 @@ class onnx_graph {
                     set(n, "nearest_mode", std::string("floor"));
                   }
                 })[0],
-           {{1, true}, {channels}, {x.shape[2].k * up / 2}, {x.shape[3].k * 2}},
+           {{1, true}, {channels}, {x.shape[2].k * halves / 2}, {x.shape[3].k * 2}},
            x.exact && !linear);
       return true;
     }
@@ -794,11 +794,11 @@ class onnx_graph {
     const bool transposes = kind == 2;
     const bool pools = kind >= 3;
     for (std::size_t i = 0; i < axes; ++i) {
-      size.push_back(from_to(1, 3));
-      strides.push_back(from_to(1, pools ? size[i] : 2));
-      dilations.push_back(pools ? 1 : from_to(1, 2));
-      pads[i] = from_to(0, size[i] - 1);
-      pads[i + axes] = from_to(0, size[i] - 1);
+      size.push_back(draw(1, 3));
+      strides.push_back(draw(1, pools ? size[i] : 2));
+      dilations.push_back(pools ? 1 : draw(1, 2));
+      pads[i] = draw(0, size[i] - 1);
+      pads[i + axes] = draw(0, size[i] - 1);
       const std::int64_t reach = (size[i] - 1) * dilations[i] + 1;
       const std::int64_t whole = x.shape[i + 2].k + pads[i] + pads[i + axes];
       const std::int64_t extent_here =
@@ -830,13 +830,13 @@ class onnx_graph {
       return true;
     }
     const std::int64_t groups = channels % 2 == 0 && maybe() ? 2 : maybe(4) ? channels : 1;
-    const std::int64_t each = from_to(1, 3);
-    shape[1].k = groups * each;
-    ints dims = transposes ? ints{channels, each} : ints{groups * each, channels / groups};
+    const std::int64_t filters = draw(1, 3);
+    shape[1].k = groups * filters;
+    ints dims = transposes ? ints{channels, filters} : ints{groups * filters, channels / groups};
     dims.insert(dims.end(), size.begin(), size.end());
     names operands{x.name, weights(dims)};
     if (maybe()) {
-      operands.push_back(weights({groups * each}));
+      operands.push_back(weights({groups * filters}));
     }
     keep(node(transposes ? "ConvTranspose" : "Conv", operands, 1,
               [&](auto& n) {
@@ -913,7 +913,7 @@ class onnx_graph {
     constexpr const char* cells[] = {"RNN", "GRU", "LSTM"};
     const std::size_t cell = integer(3);
     const std::int64_t gates = cell == 0 ? 1 : cell == 1 ? 3 : 4;
-    const std::int64_t units = from_to(1, 4);
+    const std::int64_t units = draw(1, 4);
     const bool both = maybe(3);
     const std::int64_t directions = both ? 2 : 1;
     const std::string direction = both ? "bidirectional" : maybe() ? "reverse" : "forward";
@@ -924,18 +924,18 @@ class onnx_graph {
     if (maybe()) {
       operands.push_back(weights({directions, 2 * gates * units}));
     }
-    const bool after = maybe();
-    const names made = node(cells[cell], operands, 2, [&](auto& n) {
+    const bool reset_after = maybe();
+    const names outputs = node(cells[cell], operands, 2, [&](auto& n) {
       set(n, "hidden_size", units);
       set(n, "direction", direction);
-      if (cell == 1 && after) {
+      if (cell == 1 && reset_after) {
         set(n, "linear_before_reset", std::int64_t{1});
       }
     });
     if (maybe(3)) {
-      keep(made[1], {{directions}, {1, true}, {units}}, false);
+      keep(outputs[1], {{directions}, {1, true}, {units}}, false);
     } else {
-      keep(made[0], {{steps}, {directions}, {1, true}, {units}}, false);
+      keep(outputs[0], {{steps}, {directions}, {1, true}, {units}}, false);
     }
     return true;
   }
@@ -949,12 +949,13 @@ class onnx_graph {
         }
         auto& zero = initializer(::onnx::TensorProto::INT64, {});
         zero.add_int64_data(0);
-        const std::string all = node("Shape", {x.name})[0];
-        const std::string first = node("Gather", {all, zero.name()})[0];
-        const std::string to = node("Concat", {along_axes("Unsqueeze", first, {0}), integers({-1})},
-                                    1, [](auto& n) { set(n, "axis", std::int64_t{0}); })[0];
+        const std::string dims = node("Shape", {x.name})[0];
+        const std::string first = node("Gather", {dims, zero.name()})[0];
+        const std::string new_dims =
+            node("Concat", {along_axes("Unsqueeze", first, {0}), integers({-1})}, 1,
+                 [](auto& n) { set(n, "axis", std::int64_t{0}); })[0];
         std::vector<extent> shape{{1, true}, {x.size()}};
-        keep(node("Reshape", {x.name, to})[0], shape, x.exact);
+        keep(node("Reshape", {x.name, new_dims})[0], shape, x.exact);
         return true;
       }
       case 1:  // x sigmoid(x)
@@ -962,22 +963,22 @@ class onnx_graph {
         return true;
       case 2: {  // x Phi(x)
         const std::string scaled = node("Div", {x.name, number(1.41421356F)})[0];
-        const std::string twice = node("Add", {node("Erf", {scaled})[0], number(1)})[0];
-        keep(node("Mul", {node("Mul", {x.name, twice})[0], number(0.5F)})[0], x.shape, false);
+        const std::string doubled = node("Add", {node("Erf", {scaled})[0], number(1)})[0];
+        keep(node("Mul", {node("Mul", {x.name, doubled})[0], number(0.5F)})[0], x.shape, false);
         return true;
       }
       case 3: {  // attention over steps
         if (!x.is_batch(3)) {
           return false;
         }
-        const std::int64_t in = x.shape[2].k;
-        const std::int64_t heads = from_to(1, 2);
-        const std::int64_t each = from_to(1, 3);
+        const std::int64_t features = x.shape[2].k;
+        const std::int64_t heads = draw(1, 2);
+        const std::int64_t key_dim = draw(1, 3);
         const std::int64_t steps = x.shape[1].k;
         const auto projected = [&](const ints& order) {
-          const std::string y = node("MatMul", {x.name, weights({in, heads * each})})[0];
-          const std::string parts = node("Reshape", {y, integers({-1, steps, heads, each})})[0];
-          return transposed({parts, {{1, true}, {steps}, {heads}, {each}}, false}, order).name;
+          const std::string y = node("MatMul", {x.name, weights({features, heads * key_dim})})[0];
+          const std::string parts = node("Reshape", {y, integers({-1, steps, heads, key_dim})})[0];
+          return transposed({parts, {{1, true}, {steps}, {heads}, {key_dim}}, false}, order).name;
         };
         const std::string q = projected({0, 2, 1, 3});
         const std::string k = projected({0, 2, 3, 1});
@@ -987,10 +988,10 @@ class onnx_graph {
           set(n, "axis", std::int64_t{opset_ < 13 ? 3 : -1});
         })[0];
         const value mixed{
-            node("MatMul", {attention, v})[0], {{1, true}, {heads}, {steps}, {each}}, false};
+            node("MatMul", {attention, v})[0], {{1, true}, {heads}, {steps}, {key_dim}}, false};
         const value turned = transposed(mixed, {0, 2, 1, 3});
-        keep(node("Reshape", {turned.name, integers({-1, steps, heads * each})})[0],
-             {{1, true}, {steps}, {heads * each}}, false);
+        keep(node("Reshape", {turned.name, integers({-1, steps, heads * key_dim})})[0],
+             {{1, true}, {steps}, {heads * key_dim}}, false);
         return true;
       }
       default: {  // less its mean, over the deviation
@@ -998,14 +999,14 @@ class onnx_graph {
         if (!other_axis(x, axis) || opset_ >= 18) {
           return false;
         }
-        const auto mean = [&](const std::string& of) {
-          return node("ReduceMean", {of}, 1,
+        const auto mean = [&](const std::string& operand) {
+          return node("ReduceMean", {operand}, 1,
                       [&](auto& n) { set(n, "axes", ints{static_cast<std::int64_t>(axis)}); })[0];
         };
-        const std::string off = node("Sub", {x.name, mean(x.name)})[0];
-        const std::string variance = mean(node("Pow", {off, number(2)})[0]);
+        const std::string centered = node("Sub", {x.name, mean(x.name)})[0];
+        const std::string variance = mean(node("Pow", {centered, number(2)})[0]);
         const std::string deviation = node("Sqrt", {node("Add", {variance, number(0.125F)})[0]})[0];
-        keep(node("Div", {off, deviation})[0], x.shape, false);
+        keep(node("Div", {centered, deviation})[0], x.shape, false);
         return true;
       }
     }

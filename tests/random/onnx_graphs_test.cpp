@@ -25,8 +25,8 @@ struct found {
   std::vector<std::string> different;
 };
 
-void put(std::ofstream& to, std::uint32_t number) {
-  to.write(reinterpret_cast<const char*>(&number), sizeof number);
+void put(std::ofstream& file, std::uint32_t number) {
+  file.write(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
 /// Runs the graphs of some seeds in both.
@@ -42,8 +42,8 @@ found compare(const std::string& python, std::uint64_t first, std::size_t count)
       put(models, static_cast<std::uint32_t>(x.size() * sizeof(float)));
       put(models, static_cast<std::uint32_t>(graph.sample.size() + 1));
       put(models, static_cast<std::uint32_t>(graph.rows));
-      for (const std::size_t one : graph.sample) {
-        put(models, static_cast<std::uint32_t>(one));
+      for (const std::size_t extent : graph.sample) {
+        put(models, static_cast<std::uint32_t>(extent));
       }
       models << model;
       models.write(reinterpret_cast<const char*>(x.data()),
@@ -56,7 +56,7 @@ found compare(const std::string& python, std::uint64_t first, std::size_t count)
   INFO(ran.output);
   REQUIRE(ran.status == 0);
   std::ifstream results(scratch.path() / "results", std::ios::binary);
-  found all;
+  found result;
   for (std::size_t i = 0; i < count; ++i) {
     std::uint32_t bytes = 0;
     results.read(reinterpret_cast<char*>(&bytes), sizeof bytes);
@@ -65,17 +65,17 @@ found compare(const std::string& python, std::uint64_t first, std::size_t count)
     results.read(reinterpret_cast<char*>(right.data()),
                  static_cast<std::streamsize>(right.size() * sizeof(float)));
     float largest = 1;
-    for (const float one : right) {
-      largest = std::isfinite(one) ? std::max(largest, std::abs(one)) : 1e30F;
+    for (const float value : right) {
+      largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : 1e30F;
     }
     if (right.empty() || largest > 1e6F) {
-      ++all.unknown;
+      ++result.unknown;
       continue;
     }
     test::random::onnx_graph graph(first + i);
-    std::string what = glia::text("seed ", first + i, ":");
-    for (const std::string& one : graph.operations) {
-      what += ' ' + one;
+    std::string description = glia::text("seed ", first + i, ":");
+    for (const std::string& operation : graph.operations) {
+      description += ' ' + operation;
     }
     const std::vector<float> numbers = graph.input();
     std::vector<std::size_t> shape{graph.rows};
@@ -86,24 +86,24 @@ found compare(const std::string& python, std::uint64_t first, std::size_t count)
     try {
       const glia::model net{glia::onnx_model{scratch.path() / "one.onnx"}};
       const xt::xarray<float> y = net.predict(x);
-      double off = y.size() == right.size() ? 0 : 1e30;
+      double error = y.size() == right.size() ? 0 : 1e30;
       for (std::size_t k = 0; k < std::min(y.size(), right.size()); ++k) {
-        const double here = std::abs(double{y.data()[k]} - double{right[k]});
-        off = here <= off ? off : std::isnan(here) ? 1e30 : here;
+        const double difference = std::abs(double{y.data()[k]} - double{right[k]});
+        error = difference <= error ? error : std::isnan(difference) ? 1e30 : difference;
       }
-      if (off > 1e-4 * largest) {
-        all.different.push_back(glia::text(what, ": ", off, " of ", largest));
+      if (error > 1e-4 * largest) {
+        result.different.push_back(glia::text(description, ": ", error, " of ", largest));
       } else {
-        ++all.same;
+        ++result.same;
       }
     } catch (const glia::data_error& e) {
-      ++all.refused;
-      std::cerr << what << ": refused: " << e.what() << '\n';
+      ++result.refused;
+      std::cerr << description << ": refused: " << e.what() << '\n';
     } catch (const std::exception& e) {
-      all.different.push_back(glia::text(what, ": ", e.what()));
+      result.different.push_back(glia::text(description, ": ", e.what()));
     }
   }
-  return all;
+  return result;
 }
 
 }  // namespace
@@ -115,19 +115,19 @@ TEST_CASE("random ONNX graphs give what ONNX Runtime gives", "[onnx-graphs]") {
   }
   const auto [first, count] = test::random::seeds(1500);
   constexpr std::uint64_t at_once = 1000;
-  found all;
+  found total;
   for (std::uint64_t done = 0; done < count; done += at_once) {
-    const found some = compare(*python, first + done, std::min(at_once, count - done));
-    for (const std::string& one : some.different) {
-      FAIL_CHECK(one);
+    const found part = compare(*python, first + done, std::min(at_once, count - done));
+    for (const std::string& difference : part.different) {
+      FAIL_CHECK(difference);
     }
-    all.same += some.same;
-    all.refused += some.refused;
-    all.unknown += some.unknown;
-    all.different.insert(all.different.end(), some.different.begin(), some.different.end());
+    total.same += part.same;
+    total.refused += part.refused;
+    total.unknown += part.unknown;
+    total.different.insert(total.different.end(), part.different.begin(), part.different.end());
   }
-  std::cerr << all.same << " graphs the same, " << all.different.size() << " different, "
-            << all.refused << " refused, " << all.unknown << " without numbers\n";
-  CHECK(all.refused == 0);
-  CHECK(all.unknown <= 1 + count / 100);
+  std::cerr << total.same << " graphs the same, " << total.different.size() << " different, "
+            << total.refused << " refused, " << total.unknown << " without numbers\n";
+  CHECK(total.refused == 0);
+  CHECK(total.unknown <= 1 + count / 100);
 }

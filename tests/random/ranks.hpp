@@ -49,18 +49,18 @@ class random_ranks {
 
   /// What differs from what ranks promise; empty where nothing does.
   [[nodiscard]] std::string difference() const {
-    const result shared = train_on_ranks(count_, memory_, how_, wait_);
+    const result shared = train_on_ranks(count_, memory_, options_, wait_);
     // Neither how sums travel nor when changes a bit.
-    glia::distributed_options plain = how_;
+    glia::distributed_options plain = options_;
     plain.bucket_bytes = std::size_t{1} << 28;
     plain.overlap = false;
-    const result still = train_on_ranks(count_, !how_.bfloat16_gradients, plain, {});
-    if (how_.bfloat16_gradients ? far(shared, still, 0.05) : shared != still) {
-      return "not as without overlap: " + apart(shared, still);
+    const result blocking = train_on_ranks(count_, !options_.bfloat16_gradients, plain, {});
+    if (options_.bfloat16_gradients ? far(shared, blocking, 0.05) : shared != blocking) {
+      return "not as without overlap: " + apart(shared, blocking);
     }
-    if (how_.reproducible) {
-      const result one = train_on_ranks(1, false, how_, {});
-      return shared != one ? "not as one rank: " + apart(shared, one) : "";
+    if (options_.reproducible) {
+      const result single = train_on_ranks(1, false, options_, {});
+      return shared != single ? "not as one rank: " + apart(shared, single) : "";
     }
     if (normalized_ && !synchronized_ && count_ > 1) {
       return "";  // each rank normalizes by its own samples
@@ -69,20 +69,22 @@ class random_ranks {
     if (movement(alone) > 20) {
       return "";  // a training that went out of hand magnifies every rounding
     }
-    const double bound = how_.bfloat16_gradients ? 0.05 : sizeof(T) == sizeof(float) ? 2e-3 : 1e-7;
+    const double bound = options_.bfloat16_gradients  ? 0.05
+                         : sizeof(T) == sizeof(float) ? 2e-3
+                                                      : 1e-7;
     return far(shared, alone, bound) ? "not as one process: " + apart(shared, alone) : "";
   }
 
   [[nodiscard]] std::string description() const {
-    return glia::text("seed ", seed_, ", ", sizeof(T) == sizeof(float) ? "float" : "double", ", ",
-                      count_, " ranks", memory_ ? " in memory" : "", ", ", threads_, " threads, ",
-                      samples_, " samples in batches of ", batch_, ", ", epochs_, " epochs",
-                      how_.reproducible ? glia::text(", reproducible in ", how_.pieces) : "",
-                      synchronized_ ? ", synchronized" : "",
-                      how_.bfloat16_gradients ? ", bfloat16" : "", ", buckets of ",
-                      how_.bucket_bytes, how_.overlap ? "" : ", no overlap", ", ", rule_, "\n",
-                      glia::layer_stack{layers_}.description(), " on ", sample_, " to ",
-                      classes_ ? "classes" : "values");
+    return glia::text(
+        "seed ", seed_, ", ", sizeof(T) == sizeof(float) ? "float" : "double", ", ", count_,
+        " ranks", memory_ ? " in memory" : "", ", ", threads_, " threads, ", samples_,
+        " samples in batches of ", batch_, ", ", epochs_, " epochs",
+        options_.reproducible ? glia::text(", reproducible in ", options_.pieces) : "",
+        synchronized_ ? ", synchronized" : "", options_.bfloat16_gradients ? ", bfloat16" : "",
+        ", buckets of ", options_.bucket_bytes, options_.overlap ? "" : ", no overlap", ", ", rule_,
+        "\n", glia::layer_stack{layers_}.description(), " on ", sample_, " to ",
+        classes_ ? "classes" : "values");
   }
 
  private:
@@ -100,23 +102,24 @@ class random_ranks {
   [[nodiscard]] std::size_t integer(std::size_t count) {
     return static_cast<std::size_t>(random_() % count);
   }
-  [[nodiscard]] std::size_t from(std::size_t first, std::size_t last) {
+  [[nodiscard]] std::size_t draw(std::size_t first, std::size_t last) {
     return first + integer(last - first + 1);
   }
   [[nodiscard]] bool chance(std::size_t percent) { return integer(100) < percent; }
 
   [[nodiscard]] glia::activation any_activation() {
-    const glia::activation all[]{glia::linear, glia::tanh, glia::gelu, glia::sigmoid, glia::silu};
-    return all[integer(5)];
+    const glia::activation activations[]{glia::linear, glia::tanh, glia::gelu, glia::sigmoid,
+                                         glia::silu};
+    return activations[integer(5)];
   }
 
-  void add(any_layer one) { layers_.push_back(std::move(one)); }
+  void add(any_layer layer) { layers_.push_back(std::move(layer)); }
   template <class Layer>
-  void add_maybe_frozen(const Layer& one) {
+  void add_maybe_frozen(const Layer& layer) {
     if (freezing_) {
-      add(glia::frozen{one});
+      add(glia::frozen{layer});
     } else {
-      add(one);
+      add(layer);
     }
   }
   void add_batch_norm() {
@@ -129,76 +132,76 @@ class random_ranks {
   }
 
   void choose_network() {
-    frozen_ = chance(20) ? from(1, 3) : 0;
+    frozen_ = chance(20) ? draw(1, 3) : 0;
     synchronized_ = chance(60);
-    glia::shape now;
+    glia::shape output;
     const std::size_t kind = integer(10);
     if (kind < 4) {
-      now = {from(1, 70)};
+      output = {draw(1, 70)};
     } else if (kind < 6) {
-      now = {from(2, 8), from(2, 8), from(1, 4)};
+      output = {draw(2, 8), draw(2, 8), draw(1, 4)};
     } else if (kind < 9) {
-      now = {from(1, 6), from(1, 9)};
+      output = {draw(1, 6), draw(1, 9)};
     } else {
-      const std::size_t steps = from(1, 5);
-      const std::size_t width = from(1, 9);
+      const std::size_t steps = draw(1, 5);
+      const std::size_t width = draw(1, 9);
       sample_ = {steps};
       integers_ = 7;
       freezing_ = frozen_ > 0;
       add_maybe_frozen(
           glia::embedding{.input_dim = 7, .output_dim = width, .mask_zero = chance(50)});
-      now = {steps, width};
+      output = {steps, width};
     }
     if (integers_ == 0) {
-      sample_ = now;
+      sample_ = output;
     }
-    const std::size_t depth = from(1, 5);
+    const std::size_t depth = draw(1, 5);
     for (std::size_t i = 0; i < depth; ++i) {
       freezing_ = i < frozen_;
-      now = now.rank() == 1   ? add_to_vector(now)
-            : now.rank() == 2 ? add_to_steps(now)
-                              : add_to_image(now);
+      output = output.rank() == 1   ? add_to_vector(output)
+               : output.rank() == 2 ? add_to_steps(output)
+                                    : add_to_image(output);
     }
     freezing_ = false;
     classes_ = chance(60);
-    outputs_ = from(classes_ ? 2 : 1, 6);
-    if (now.rank() == 2 && !classes_ && chance(40)) {
+    outputs_ = draw(classes_ ? 2 : 1, 6);
+    if (output.rank() == 2 && !classes_ && chance(40)) {
       add(glia::time_distributed{glia::dense{outputs_}});
-      target_ = {now[0], outputs_};
+      target_ = {output[0], outputs_};
       return;
     }
-    if (now.rank() > 1) {
+    if (output.rank() > 1) {
       add(glia::flatten{});
     }
     add(glia::dense{outputs_});
     target_ = {outputs_};
   }
 
-  [[nodiscard]] glia::shape add_to_vector(const glia::shape& now) {
-    const std::size_t width = now[0];
-    const std::size_t units = chance(20) ? from(100, 400) : from(1, 60);
+  [[nodiscard]] glia::shape add_to_vector(const glia::shape& input) {
+    const std::size_t width = input[0];
+    const std::size_t units = chance(20) ? draw(100, 400) : draw(1, 60);
     switch (integer(11)) {
       case 0:
         add_batch_norm();
-        return now;
+        return input;
       case 1:
         add_maybe_frozen(glia::layer_norm{.epsilon = 0.1});
-        return now;
+        return input;
       case 2:
         add(glia::dropout{0.3});
-        return now;
+        return input;
       case 3:
         add(own_biases{});
-        return now;
+        return input;
       case 4:
         add(glia::residual{glia::sequential{glia::dense{width, any_activation()}, own_biases{}}});
-        return now;
+        return input;
       case 5: {
         const glia::shared body{glia::text("twice_", layers_.size()),
                                 glia::dense{width, glia::tanh}};
         add(body);
         add(body);
-        return now;
+        return input;
       }
       case 6:
         add(glia::reshape{{width, 1}});
@@ -209,19 +212,19 @@ class random_ranks {
     }
   }
 
-  [[nodiscard]] glia::shape add_to_steps(const glia::shape& now) {
-    const std::size_t steps = now[0];
-    const std::size_t units = from(1, 12);
+  [[nodiscard]] glia::shape add_to_steps(const glia::shape& input) {
+    const std::size_t steps = input[0];
+    const std::size_t units = draw(1, 12);
     switch (integer(11)) {
       case 0:
         add_batch_norm();
-        return now;
+        return input;
       case 1:
         add_maybe_frozen(glia::layer_norm{.epsilon = 0.1});
-        return now;
+        return input;
       case 2:
         add(own_biases{});
-        return now;
+        return input;
       case 3:
         add(glia::gru{.units = units, .return_sequences = true, .dropout = chance(30) ? 0.2 : 0.0});
         return {steps, units};
@@ -234,83 +237,83 @@ class random_ranks {
         return {steps, units};
       case 6:
         add_maybe_frozen(glia::conv1d{.filters = units,
-                                      .kernel_size = from(1, 3),
+                                      .kernel_size = draw(1, 3),
                                       .padding = glia::same,
                                       .activation = any_activation()});
         return {steps, units};
       case 7:
         add(glia::positional_encoding{});
-        add(glia::multi_head_attention{.num_heads = from(1, 2), .key_dim = from(1, 4)});
-        return now;
+        add(glia::multi_head_attention{.num_heads = draw(1, 2), .key_dim = draw(1, 4)});
+        return input;
       case 8:
         add(glia::global_avg_pool1d{});
-        return {now[1]};
+        return {input[1]};
       default:
         add_maybe_frozen(glia::time_distributed{glia::dense{units, any_activation()}});
         return {steps, units};
     }
   }
 
-  [[nodiscard]] glia::shape add_to_image(const glia::shape& now) {
-    const std::size_t channels = now[2];
-    const std::size_t filters = from(1, 10);
+  [[nodiscard]] glia::shape add_to_image(const glia::shape& input) {
+    const std::size_t channels = input[2];
+    const std::size_t filters = draw(1, 10);
     switch (integer(11)) {
       case 0:
         add_batch_norm();
-        return now;
+        return input;
       case 1:
         add_maybe_frozen(glia::group_norm{.groups = channels, .epsilon = 0.1});
-        return now;
+        return input;
       case 2:
         add(glia::spatial_dropout{0.3});
-        return now;
+        return input;
       case 3:
         add(own_biases{});
-        return now;
+        return input;
       case 4:
-        if (now[0] < 2 || now[1] < 2) {
-          return now;
+        if (input[0] < 2 || input[1] < 2) {
+          return input;
         }
         add(glia::avg_pool2d{});
-        return {now[0] / 2, now[1] / 2, channels};
+        return {input[0] / 2, input[1] / 2, channels};
       case 5:
         add(glia::depthwise_conv2d{.kernel_size = 3, .padding = glia::same});
-        return now;
+        return input;
       case 6:
         add(glia::residual{glia::sequential{
             glia::conv2d{.filters = channels, .kernel_size = 3, .padding = glia::same},
             glia::layer_norm{.epsilon = 0.1}, glia::gelu}});
-        return now;
+        return input;
       case 7:
         add(glia::global_avg_pool2d{});
         return {channels};
       default:
         add_maybe_frozen(glia::conv2d{.filters = filters,
-                                      .kernel_size = from(1, 3),
+                                      .kernel_size = draw(1, 3),
                                       .padding = glia::same,
                                       .activation = any_activation()});
-        return {now[0], now[1], filters};
+        return {input[0], input[1], filters};
     }
   }
 
   void choose_training() {
-    count_ = from(1, 5);
+    count_ = draw(1, 5);
     memory_ = chance(35);
-    threads_ = from(1, 2);
+    threads_ = draw(1, 2);
     // A sample for each rank, fewer, and few more.
-    batch_ = chance(40) ? count_ : chance(20) ? from(1, count_) : from(count_, 4 * count_ + 3);
-    samples_ = chance(30) ? 2 * batch_ : batch_ + from(1, 2 * batch_);
-    epochs_ = from(1, 2);
+    batch_ = chance(40) ? count_ : chance(20) ? draw(1, count_) : draw(count_, 4 * count_ + 3);
+    samples_ = chance(30) ? 2 * batch_ : batch_ + draw(1, 2 * batch_);
+    epochs_ = draw(1, 2);
     synchronized_ = synchronized_ && normalized_;
-    how_.reproducible = !synchronized_ && chance(20);
-    how_.pieces = from(count_, 9);
-    how_.bfloat16_gradients = !how_.reproducible && chance(10);
-    how_.bucket_bytes = std::size_t{64} << from(0, 14);
-    how_.overlap = chance(85);
-    how_.share_memory = memory_ || chance(50);
+    options_.reproducible = !synchronized_ && chance(20);
+    options_.pieces = draw(count_, 9);
+    options_.bfloat16_gradients = !options_.reproducible && chance(10);
+    options_.bucket_bytes = std::size_t{64} << draw(0, 14);
+    options_.overlap = chance(85);
+    options_.share_memory = memory_ || chance(50);
     if (synchronized_) {  // no rank may be without samples
       batch_ = std::max(batch_, count_);
-      samples_ = batch_ * from(1, 2) + (chance(50) ? from(count_, batch_) : 0);
+      samples_ = batch_ * draw(1, 2) + (chance(50) ? draw(count_, batch_) : 0);
     }
     validates_ = chance(30);
     keeps_frozen_ = chance(60);
@@ -355,9 +358,9 @@ class random_ranks {
     };
     if (!classes_) {
       return run([&](std::size_t count, std::uint32_t stream) {
-        const glia::shape all = glia::batch_of(count, target_);
+        const glia::shape shape = glia::batch_of(count, target_);
         return glia::target_arrays{x(count, stream),
-                                   array(all, glia::testing::test_values(all, stream + 1))};
+                                   array(shape, glia::testing::test_values(shape, stream + 1))};
       });
     }
     return run([&](std::size_t count, std::uint32_t stream) {
@@ -369,16 +372,17 @@ class random_ranks {
     });
   }
 
-  [[nodiscard]] result train(glia::distribution over) const {
+  [[nodiscard]] result train(glia::distribution distribution) const {
     glia::model net{glia::layer_stack{layers_}, sample_, B({.threads = threads_}), {.seed = 5}};
-    const std::vector<T> before = parameters_of<T>(net);
+    const std::vector<T> initial = parameters_of<T>(net);
     glia::history history;
     const auto train_with = [&](const auto& loss, const auto& rule) {
-      glia::trainer trainer{
-          net,
-          loss,
-          rule,
-          {.seed = seed_, .gradient_transforms = gradients_, .distribution = std::move(over)}};
+      glia::trainer trainer{net,
+                            loss,
+                            rule,
+                            {.seed = seed_,
+                             .gradient_transforms = gradients_,
+                             .distribution = std::move(distribution)}};
       history = fit(trainer);
     };
     const auto by_rule = [&](const auto& loss) {
@@ -397,41 +401,43 @@ class random_ranks {
     } else {
       by_rule(glia::mean_squared_error{});
     }
-    result all{parameters_of<T>(net), {}, history.training("loss")};
+    result outcome{parameters_of<T>(net), {}, history.training("loss")};
     if (validates_) {
-      const std::vector<double> more = history.validation("loss");
-      all.losses.insert(all.losses.end(), more.begin(), more.end());
+      const std::vector<double> validation_losses = history.validation("loss");
+      outcome.losses.insert(outcome.losses.end(), validation_losses.begin(),
+                            validation_losses.end());
     }
-    all.moved = all.parameters;
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      all.moved[i] -= before[i];
+    outcome.moved = outcome.parameters;
+    for (std::size_t i = 0; i < initial.size(); ++i) {
+      outcome.moved[i] -= initial[i];
     }
-    return all;
+    return outcome;
   }
 
   [[nodiscard]] result train_on_ranks(std::size_t count, bool memory,
-                                      const glia::distributed_options& how,
+                                      const glia::distributed_options& options,
                                       std::chrono::microseconds wait) const {
-    std::vector<result> all(count);
+    std::vector<result> results(count);
     thread_ranks group(count, memory, wait);
-    group.run([&](glia::rank_group& own) {
-      const std::shared_ptr<glia::rank_group> ranks(&own, [](glia::rank_group*) {});
-      all[own.rank()] = train({ranks, how});
+    group.run([&](glia::rank_group& member) {
+      const std::shared_ptr<glia::rank_group> ranks(&member, [](glia::rank_group*) {});
+      results[member.rank()] = train({ranks, options});
     });
-    for (const result& one : all) {
-      glia::require<glia::error>(one == all[0], "ranks are not alike: ", apart(one, all[0]));
+    for (const result& outcome : results) {
+      glia::require<glia::error>(outcome == results[0],
+                                 "ranks are not alike: ", apart(outcome, results[0]));
     }
-    return all[0];
+    return results[0];
   }
 
   /// By how much parameters may differ is told by how far the training has moved them.
-  [[nodiscard]] static double movement(const result& one) {
-    double most = 1e-3;
-    for (const T value : one.moved) {
+  [[nodiscard]] static double movement(const result& outcome) {
+    double largest = 1e-3;
+    for (const T value : outcome.moved) {
       const double size = std::abs(static_cast<double>(value));
-      most = std::max(most, std::isnan(size) ? INFINITY : size);
+      largest = std::max(largest, std::isnan(size) ? INFINITY : size);
     }
-    return most;
+    return largest;
   }
   [[nodiscard]] static bool far(const result& a, const result& b, double bound) {
     const double parameters = distance(a.parameters, b.parameters) / movement(b);
@@ -468,7 +474,7 @@ class random_ranks {
   std::size_t epochs_ = 1;
   bool validates_ = false;
   bool keeps_frozen_ = true;
-  glia::distributed_options how_;
+  glia::distributed_options options_;
   std::chrono::microseconds wait_{0};
   std::vector<glia::gradient_transform> gradients_;
   std::string rule_;

@@ -54,8 +54,8 @@ void vary_parameters(Model& net, std::uint64_t seed, double disturbance) {
     xt::xarray<double> values = net.template get<double>(p.spec.name);
     const bool positive = p.spec.name.find("variance") != std::string::npos;
     for (double& value : values) {
-      const double by = 2 * random.uniform() - 1;
-      value = positive ? value + 0.5 * std::abs(by) : value + 0.3 * by;
+      const double noise = 2 * random.uniform() - 1;
+      value = positive ? value + 0.5 * std::abs(noise) : value + 0.3 * noise;
       value *= 1 + disturbance * (2 * random.uniform() - 1);
     }
     net.set(p.spec.name, values);
@@ -66,11 +66,11 @@ void vary_parameters(Model& net, std::uint64_t seed, double disturbance) {
 template <class Model>
 numbers predicted_at_once(const Model& net, const std::vector<float>& values, std::size_t samples) {
   const auto& device = net.device();
-  glia::tape on(device);
+  glia::tape tape(device);
   auto copy = net;
   std::vector<glia::gradient_slot> slots;
-  const auto x = on.constant(device.from_host(std::span<const float>(values),
-                                              glia::batch_of(samples, net.sample_shape())));
+  const auto x = tape.constant(device.from_host(std::span<const float>(values),
+                                                glia::batch_of(samples, net.sample_shape())));
   return values_of(device, copy.forward(x, slots, glia::run_mode::inference, {}).value());
 }
 
@@ -82,30 +82,30 @@ inline constexpr std::uint64_t training_seed = 3;
 template <class Model>
 double step_at_once(Model& net, const glia::batch& b, std::uint32_t step) {
   const glia::device& device = net.device();
-  glia::tape on(device);
+  glia::tape tape(device);
   std::vector<glia::gradient_slot> slots;
-  const auto x = on.constant(device.from_host(std::span<const float>(b.inputs), b.input_shape));
+  const auto x = tape.constant(device.from_host(std::span<const float>(b.inputs), b.input_shape));
   const auto y =
       net.forward(x, slots, glia::run_mode::training, {.seed = training_seed, .step = step});
-  const auto t = on.constant(device.from_host(std::span<const float>(b.targets), b.target_shape));
-  on.backward(glia::ops::mean(glia::ops::square(y - t)));
+  const auto t = tape.constant(device.from_host(std::span<const float>(b.targets), b.target_shape));
+  tape.backward(glia::ops::mean(glia::ops::square(y - t)));
   std::vector<numbers> gradients(slots.size());
   double squares = 0;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (slots[i]) {
-      gradients[i] = values_of(device, on.take_gradient(slots[i]));
+      gradients[i] = values_of(device, tape.take_gradient(slots[i]));
       for (const double value : gradients[i]) {
         squares += value * value;
       }
     }
   }
-  const double by = rate / std::max(1.0, std::sqrt(squares));
+  const double scale = rate / std::max(1.0, std::sqrt(squares));
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (slots[i]) {
       auto& p = net.parameters()[i];
       numbers values = values_of(device, p.value);
       for (std::size_t k = 0; k < values.size(); ++k) {
-        values[k] -= by * gradients[i][k];
+        values[k] -= scale * gradients[i][k];
       }
       p.value = device.from_host(std::span<const double>(values), p.spec.shape);
     }
@@ -114,26 +114,26 @@ double step_at_once(Model& net, const glia::batch& b, std::uint32_t step) {
 }
 
 inline double largest(const numbers& values) {
-  double most = 0;
+  double maximum = 0;
   for (const double value : values) {
-    most = std::max(most, std::abs(value));
+    maximum = std::max(maximum, std::abs(value));
   }
-  return most;
+  return maximum;
 }
 
 /// The largest difference between two lists as a share of the largest element; NaN in one alone is
 /// infinite.
-inline double relative_distance(const numbers& got, const numbers& expected) {
-  if (got.size() != expected.size()) {
+inline double relative_distance(const numbers& actual, const numbers& expected) {
+  if (actual.size() != expected.size()) {
     return INFINITY;
   }
   double worst = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    if (std::isnan(got[i]) != std::isnan(expected[i])) {
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (std::isnan(actual[i]) != std::isnan(expected[i])) {
       return INFINITY;
     }
-    if (got[i] != expected[i] && !std::isnan(got[i])) {
-      worst = std::max(worst, std::abs(got[i] - expected[i]));
+    if (actual[i] != expected[i] && !std::isnan(actual[i])) {
+      worst = std::max(worst, std::abs(actual[i] - expected[i]));
     }
   }
   return worst / std::max(1e-3, largest(expected));
@@ -154,23 +154,23 @@ struct results {
 /// A network with the data that it is looked at with.
 struct trial {
   std::uint64_t seed = 0;
-  drawn of;
+  drawn subject;
   std::vector<float> values;
   std::size_t samples = 0;
   std::vector<glia::batch> batches;
 };
 
 inline glia::model<network> exact_model(const trial& t, double disturbance,
-                                        const glia::device& on = oracle()) {
-  glia::model net{t.of.net, t.of.sample, on, {.seed = t.seed}};
+                                        const glia::device& device = oracle()) {
+  glia::model net{t.subject.net, t.subject.sample, device, {.seed = t.seed}};
   vary_parameters(net, t.seed, disturbance);
   return net;
 }
 
 /// The numbers of the reference at once, with parameters changed by a share of themselves.
 inline results exact_results(const trial& t, double disturbance = 0,
-                             const glia::device& on = oracle()) {
-  auto net = exact_model(t, disturbance, on);
+                             const glia::device& device = oracle()) {
+  auto net = exact_model(t, disturbance, device);
   results found{predicted_at_once(net, t.values, t.samples), {}, 0};
   for (std::uint32_t step = 0; step < t.batches.size(); ++step) {
     found.steepest = std::max(found.steepest, step_at_once(net, t.batches[step], step));
@@ -185,12 +185,13 @@ inline results exact_results(const trial& t, double disturbance = 0,
 /// product_error allows. Or the reference in T is as far away: what is 0 but for rounding may be
 /// divided by the root of an epsilon again and again, which no change of parameters shows.
 template <class T>
-void check_near(const trial& t, const results& exact, numbers results::*which, const numbers& got) {
+void check_near(const trial& t, const results& exact, numbers results::*member,
+                const numbers& actual) {
   constexpr double digits = std::numeric_limits<T>::epsilon();
-  const double apart = relative_distance(got, exact.*which);
+  const double apart = relative_distance(actual, exact.*member);
   double allowed = 1e4 * digits;
-  const auto allow = [&](const results& others) {
-    allowed = std::max(allowed, 30 * relative_distance(others.*which, exact.*which));
+  const auto allow = [&](const results& other) {
+    allowed = std::max(allowed, 30 * relative_distance(other.*member, exact.*member));
   };
   for (const double change : {digits, -3 * digits, 10 * digits, -64 * digits}) {
     if (apart > allowed) {
@@ -208,9 +209,9 @@ void check_near(const trial& t, const results& exact, numbers results::*which, c
 template <class T>
 class network_on {
  public:
-  network_on(const drawn& d, const glia::model<network>& like, const glia::device& on,
+  network_on(const drawn& d, const glia::model<network>& like, const glia::device& device,
              const glia::model_options& options = {})
-      : net_(d.net, d.sample, on, options) {
+      : net_(d.net, d.sample, device, options) {
     for (const auto& p : like.parameters()) {
       net_.set(p.spec.name, like.template get<double>(p.spec.name));
     }
@@ -228,13 +229,13 @@ class network_on {
     }
     xt::xarray<T> x(extents);
     std::copy(inputs.begin(), inputs.end(), x.begin());
-    const auto same = [&](const char* way, const auto& got) {
+    const auto same = [&](const char* way, const auto& actual) {
       INFO(way);
-      bool alike = got.size() == whole.size();
-      auto at = whole.begin();
-      for (const T value : got) {
-        alike = alike && (value == *at || (std::isnan(value) && std::isnan(*at)));
-        ++at;
+      bool alike = actual.size() == whole.size();
+      auto expected = whole.begin();
+      for (const T value : actual) {
+        alike = alike && (value == *expected || (std::isnan(value) && std::isnan(*expected)));
+        ++expected;
       }
       CHECK(alike);
     };
@@ -265,17 +266,18 @@ class network_on {
 
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](T one, T other) {
-           return one == other || (std::isnan(one) && std::isnan(other));
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](T x, T y) {
+           return x == y || (std::isnan(x) && std::isnan(y));
          });
 }
 
 inline trial draw_trial(std::uint64_t seed, const draw_options& options, std::size_t most_samples) {
   network_source source(seed, options);
   trial t{seed, source.draw(), {}, 0, {}};
-  const glia::shape output = glia::sample_of(glia::plan_model(t.of.net, t.of.sample).output);
+  const glia::shape output =
+      glia::sample_of(glia::plan_model(t.subject.net, t.subject.sample).output);
   const auto inputs = [&](std::size_t samples) {
-    return random_values(source, samples, t.of.sample, t.of.integers);
+    return random_values(source, samples, t.subject.sample, t.subject.integers);
   };
   t.samples = 1 + source.integer(most_samples);
   t.values = inputs(t.samples);
@@ -283,7 +285,7 @@ inline trial draw_trial(std::uint64_t seed, const draw_options& options, std::si
     const std::size_t size = 1 + source.integer(most_samples);
     glia::batch b;
     b.size = size;
-    b.input_shape = glia::batch_of(size, t.of.sample);
+    b.input_shape = glia::batch_of(size, t.subject.sample);
     b.inputs = inputs(size);
     b.target_shape = glia::batch_of(size, output);
     b.targets = random_values(source, size, output);

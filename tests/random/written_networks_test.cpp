@@ -24,15 +24,15 @@ namespace {
 xt::xarray<float> numbers_of(const glia::shape& s, std::mt19937& random) {
   std::normal_distribution<float> normal;
   xt::xarray<float> x = xt::zeros<float>(std::vector<std::size_t>(s.begin(), s.end()));
-  for (float& one : x) {
-    one = normal(random);
+  for (float& element : x) {
+    element = normal(random);
   }
   return x;
 }
-xt::xarray<float> integers_of(const glia::shape& s, std::size_t below, std::mt19937& random) {
+xt::xarray<float> integers_of(const glia::shape& s, std::size_t bound, std::mt19937& random) {
   xt::xarray<float> x = xt::zeros<float>(std::vector<std::size_t>(s.begin(), s.end()));
-  for (float& one : x) {
-    one = static_cast<float>(random() % below);
+  for (float& element : x) {
+    element = static_cast<float>(random() % bound);
   }
   return x;
 }
@@ -52,8 +52,8 @@ TEST_CASE("random networks give the same after they are written as ONNX and read
       .largest_extent = 6, .most_channels = 6, .most_layers = 6};
   static const auto python = test::python_with("onnxruntime");
   std::size_t run_by_others = 0;
-  for (std::uint64_t at = first; at < first + count; ++at) {
-    const auto seed = static_cast<std::uint32_t>(at);
+  for (std::uint64_t number = first; number < first + count; ++number) {
+    const auto seed = static_cast<std::uint32_t>(number);
     const test::random::drawn drawn = test::random::network_source(seed, smaller).draw();
     INFO("seed " << seed << ", samples " << drawn.sample << ": " << drawn.net.description());
     std::mt19937 random(seed);
@@ -66,9 +66,9 @@ TEST_CASE("random networks give the same after they are written as ONNX and read
     }
     const test::temporary_folder scratch;
     const auto file = scratch.path() / "net.onnx";
-    std::optional<glia::model<glia::onnx_model>> again;
+    std::optional<glia::model<glia::onnx_model>> restored;
     REQUIRE_NOTHROW(glia::write_onnx(net, file));
-    REQUIRE_NOTHROW(again.emplace(glia::onnx_model{file}));
+    REQUIRE_NOTHROW(restored.emplace(glia::onnx_model{file}));
     for (const std::size_t rows : {3U, 1U, 2U}) {
       INFO(rows << " samples");
       const glia::shape batch = glia::batch_of(rows, drawn.sample);
@@ -76,15 +76,15 @@ TEST_CASE("random networks give the same after they are written as ONNX and read
                                                      : numbers_of(batch, random);
       const xt::xarray<float> y = net.predict(x);
       xt::xarray<float> z;
-      REQUIRE_NOTHROW(z = again->predict(x));
+      REQUIRE_NOTHROW(z = restored->predict(x));
       REQUIRE(z.shape() == y.shape());
       CHECK(apart(z, y) < 1e-4);
       if (python && rows == 3 && seed % each_for_other_runtime == 0) {
-        const std::vector<float> others = test::run_by("onnxruntime", *python, file, x);
-        REQUIRE(others.size() == y.size());
-        xt::xarray<float> given = y;
-        std::copy(others.begin(), others.end(), given.begin());
-        CHECK(apart(given, y) < 1e-3);
+        const std::vector<float> outputs = test::run_by("onnxruntime", *python, file, x);
+        REQUIRE(outputs.size() == y.size());
+        xt::xarray<float> actual = y;
+        std::copy(outputs.begin(), outputs.end(), actual.begin());
+        CHECK(apart(actual, y) < 1e-3);
         ++run_by_others;
       }
     }

@@ -16,7 +16,8 @@ namespace {
 
 std::size_t occurrences(const std::string& text, const std::string& part) {
   std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+  for (std::size_t pos = text.find(part); pos != std::string::npos;
+       pos = text.find(part, pos + 1)) {
     ++found;
   }
   return found;
@@ -31,12 +32,12 @@ std::string body_of(const glia::report& page) {
 /// Of the tags that have an end: whether each is closed, and nothing else is.
 bool closes_all(const std::string& html) {
   std::vector<std::string> open;
-  for (std::size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at + 1)) {
-    const bool closing = html.compare(at, 2, "</") == 0;
-    const std::size_t from = at + (closing ? 2 : 1);
-    const std::string name = html.substr(from, html.find_first_of(" />\n\t", from) - from);
+  for (std::size_t pos = html.find('<'); pos != std::string::npos; pos = html.find('<', pos + 1)) {
+    const bool closing = html.compare(pos, 2, "</") == 0;
+    const std::size_t begin = pos + (closing ? 2 : 1);
+    const std::string name = html.substr(begin, html.find_first_of(" />\n\t", begin) - begin);
     const bool alone = name == "meta" || name == "img" || name == "br" || name == "!DOCTYPE" ||
-                       html[html.find('>', at) - 1] == '/';
+                       html[html.find('>', pos) - 1] == '/';
     if (closing && (open.empty() || open.back() != name)) {
       return false;
     }
@@ -50,7 +51,7 @@ bool closes_all(const std::string& html) {
 }
 
 std::vector<std::uint8_t> from_base64(const std::string& digits) {
-  constexpr std::string_view all =
+  constexpr std::string_view alphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::vector<std::uint8_t> bytes;
   std::uint32_t word = 0;
@@ -59,7 +60,7 @@ std::vector<std::uint8_t> from_base64(const std::string& digits) {
     if (c == '=') {
       break;
     }
-    word = word << 6U | static_cast<std::uint32_t>(all.find(c));
+    word = word << 6U | static_cast<std::uint32_t>(alphabet.find(c));
     bits += 6;
     if (bits >= 8) {
       bits -= 8;
@@ -72,21 +73,21 @@ std::vector<std::uint8_t> from_base64(const std::string& digits) {
 /// The pictures in a page, in their order.
 std::vector<glia::image> pictures_in(const std::string& html) {
   const std::string begin = "src=\"data:image/png;base64,";
-  std::vector<glia::image> all;
-  for (std::size_t at = html.find(begin); at != std::string::npos; at = html.find(begin, at)) {
-    at += begin.size();
-    all.push_back(glia::decode_png(from_base64(html.substr(at, html.find('"', at) - at))));
+  std::vector<glia::image> pictures;
+  for (std::size_t pos = html.find(begin); pos != std::string::npos; pos = html.find(begin, pos)) {
+    pos += begin.size();
+    pictures.push_back(glia::decode_png(from_base64(html.substr(pos, html.find('"', pos) - pos))));
   }
-  return all;
+  return pictures;
 }
 
 /// What is read of a page, without its tags.
 std::string read_of(const std::string& html) {
   std::string read;
-  for (std::size_t at = 0; at < html.size();) {
-    const std::size_t tag = html.find('<', at);
-    read += html.substr(at, tag - at);
-    at = tag == std::string::npos ? tag : html.find('>', tag) + 1;
+  for (std::size_t pos = 0; pos < html.size();) {
+    const std::size_t tag = html.find('<', pos);
+    read += html.substr(pos, tag - pos);
+    pos = tag == std::string::npos ? tag : html.find('>', tag) + 1;
   }
   return read;
 }
@@ -94,16 +95,17 @@ std::string read_of(const std::string& html) {
 /// The rest of it.
 std::string tags_of(const std::string& html) {
   std::string tags;
-  for (std::size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at + 1)) {
-    tags += html.substr(at, html.find('>', at) + 1 - at);
+  for (std::size_t pos = html.find('<'); pos != std::string::npos; pos = html.find('<', pos + 1)) {
+    tags += html.substr(pos, html.find('>', pos) + 1 - pos);
   }
   return tags;
 }
 
 std::string without_pictures(std::string html) {
   const std::string begin = "base64,";
-  for (std::size_t at = html.find(begin); at != std::string::npos; at = html.find(begin, at + 1)) {
-    html.erase(at + begin.size(), html.find('"', at) - at - begin.size());
+  for (std::size_t pos = html.find(begin); pos != std::string::npos;
+       pos = html.find(begin, pos + 1)) {
+    html.erase(pos + begin.size(), html.find('"', pos) - pos - begin.size());
   }
   return html;
 }
@@ -134,10 +136,10 @@ glia::history history_of(const std::vector<double>& validation_losses) {
 /// Pictures (2, 2) or (2, 2, 3) whose values tell their number.
 struct numbered_pictures {
   std::vector<std::int32_t> labels;
-  glia::shape each{2, 2};
+  glia::shape sample_shape{2, 2};
 
   [[nodiscard]] std::size_t size() const { return labels.size(); }
-  [[nodiscard]] glia::shape input_shape() const { return each; }
+  [[nodiscard]] glia::shape input_shape() const { return sample_shape; }
   void input(std::size_t i, std::span<float> values) const {
     for (std::size_t k = 0; k < values.size(); ++k) {
       values[k] = static_cast<float>(16 * i + k) / 255.0F;
@@ -211,10 +213,10 @@ TEST_CASE("a report is one page that refers to nothing") {
   std::size_t last = 0;
   for (const char* title : {"Scores", "Settings", "Model", "Training", "Confusion matrix",
                             "Worst mistakes", "Profile", "A chart"}) {
-    const std::size_t at = html.find(std::string("<h2>") + title + "</h2>");
-    CHECK(at != std::string::npos);
-    CHECK(at > last);
-    last = at;
+    const std::size_t position = html.find(std::string("<h2>") + title + "</h2>");
+    CHECK(position != std::string::npos);
+    CHECK(position > last);
+    last = position;
   }
 }
 
@@ -282,22 +284,22 @@ TEST_CASE("the worst mistakes are those with the highest loss among the wrong on
 
   SECTION("of probabilities") {
     const xt::xarray<float> p{{0.5F, 0.25F, 0.25F}, {0.7F, 0.2F, 0.1F}};
-    const auto of =
+    const auto mistakes =
         glia::worst_mistakes(p, std::vector<std::int32_t>{1, 2}, 9, glia::output_kind::softmax);
-    REQUIRE(of.worst.size() == 2);
-    CHECK(of.worst[0].sample == 1);
-    CHECK(of.worst[0].loss == Approx(-std::log(0.1)).epsilon(1e-6));
-    CHECK(of.worst[0].probability == Approx(0.7));
+    REQUIRE(mistakes.worst.size() == 2);
+    CHECK(mistakes.worst[0].sample == 1);
+    CHECK(mistakes.worst[0].loss == Approx(-std::log(0.1)).epsilon(1e-6));
+    CHECK(mistakes.worst[0].probability == Approx(0.7));
   }
   SECTION("of a single output") {
     xt::xarray<float> y{1, -2, 3};
     y.reshape({3, 1});
-    const auto of = glia::worst_mistakes(y, std::vector<std::int32_t>{0, 1, 1}, 9);
-    REQUIRE(of.worst.size() == 2);
-    CHECK(of.worst[0].sample == 1);
-    CHECK(of.worst[0].loss == Approx(std::log1p(std::exp(2))));
-    CHECK(of.worst[1].predicted == 1);
-    CHECK(of.worst[1].probability == Approx(1 / (1 + std::exp(-1))));
+    const auto mistakes = glia::worst_mistakes(y, std::vector<std::int32_t>{0, 1, 1}, 9);
+    REQUIRE(mistakes.worst.size() == 2);
+    CHECK(mistakes.worst[0].sample == 1);
+    CHECK(mistakes.worst[0].loss == Approx(std::log1p(std::exp(2))));
+    CHECK(mistakes.worst[1].predicted == 1);
+    CHECK(mistakes.worst[1].probability == Approx(1 / (1 + std::exp(-1))));
     xt::xarray<float> p{0.75F};
     p.reshape({1, 1});
     CHECK(glia::worst_mistakes(p, std::vector<std::int32_t>{0}, 1, glia::output_kind::sigmoid)
@@ -307,19 +309,20 @@ TEST_CASE("the worst mistakes are those with the highest loss among the wrong on
   SECTION("infinite outputs") {
     const float infinite = std::numeric_limits<float>::infinity();
     const xt::xarray<float> y{{infinite, 0}, {500, -500}};
-    const auto of = glia::worst_mistakes(y, std::vector<std::int32_t>{1, 1}, 9);
-    CHECK(of.worst.at(0).sample == 0);
-    CHECK(of.worst[0].probability == 1);
-    CHECK(of.worst[0].loss == INFINITY);
-    CHECK(of.worst.at(1).loss == Approx(1000));
+    const auto mistakes = glia::worst_mistakes(y, std::vector<std::int32_t>{1, 1}, 9);
+    CHECK(mistakes.worst.at(0).sample == 0);
+    CHECK(mistakes.worst[0].probability == 1);
+    CHECK(mistakes.worst[0].loss == INFINITY);
+    CHECK(mistakes.worst.at(1).loss == Approx(1000));
   }
   SECTION("what does not fit") {
-    const auto of = [](const xt::xarray<float>& y, std::vector<std::int32_t> t) {
+    const auto attempt = [](const xt::xarray<float>& y, std::vector<std::int32_t> t) {
       return [=] { (void)glia::worst_mistakes(y, t, 1); };
     };
-    CHECK(contains(message_of<glia::shape_error>(of({{1, 2}}, {0, 1})), "outputs (2, K)"));
-    CHECK(contains(message_of<glia::data_error>(of({{1, 2}}, {2})), "sample 0 has the class 2"));
-    CHECK(contains(message_of<glia::data_error>(of({{NAN, 2}}, {0})), "not a number (NaN)"));
+    CHECK(contains(message_of<glia::shape_error>(attempt({{1, 2}}, {0, 1})), "outputs (2, K)"));
+    CHECK(
+        contains(message_of<glia::data_error>(attempt({{1, 2}}, {2})), "sample 0 has the class 2"));
+    CHECK(contains(message_of<glia::data_error>(attempt({{NAN, 2}}, {0})), "not a number (NaN)"));
   }
 }
 
@@ -340,9 +343,9 @@ TEST_CASE("mistakes are shown as pictures that can be read again") {
 
   const xt::xarray<float> outputs{{0, 1}};
   const auto shown = [&](const numbered_pictures& data, const glia::mistakes_options& options) {
-    glia::report one("one");
-    one.mistakes(outputs, data, options);
-    return pictures_in(one.html());
+    glia::report report("one");
+    report.mistakes(outputs, data, options);
+    return pictures_in(report.html());
   };
   const auto colors = shown({{0}, {2, 2, 3}}, {});
   REQUIRE(colors.size() == 1);
@@ -352,12 +355,12 @@ TEST_CASE("mistakes are shown as pictures that can be read again") {
   // Beyond white is white, and what is black may be the higher value.
   CHECK(shown({{0}, {1, 2}}, {.black = 1 / 255.0F, .white = 0}).at(0).pixels ==
         std::vector<std::uint8_t>{255, 255, 255, 0, 0, 0});
-  const glia::image own = glia::filled_image(3, 5, {9, 8, 7});
-  CHECK(shown({{0}}, {.picture = [&](std::size_t) { return own; }}).at(0) == own);
+  const glia::image picture = glia::filled_image(3, 5, {9, 8, 7});
+  CHECK(shown({{0}}, {.picture = [&](std::size_t) { return picture; }}).at(0) == picture);
 
-  glia::report none("none");
-  none.mistakes(outputs, numbered_pictures{{1}});
-  CHECK(contains(none.html(), "No mistakes among 1 samples"));
+  glia::report empty("none");
+  empty.mistakes(outputs, numbered_pictures{{1}});
+  CHECK(contains(empty.html(), "No mistakes among 1 samples"));
   CHECK(contains(message_of<glia::shape_error>([&] {
                    (void)shown({{0}, {12}}, {.picture_shape = {3, 4, 2}});
                  }),
@@ -443,10 +446,10 @@ TEST_CASE("charts keep to themselves in a page") {
   page.add("two", chart);
   const std::string body = body_of(page);
   std::vector<std::string> ids;
-  for (std::size_t at = body.find(" id="); at != std::string::npos;
-       at = body.find(" id=", at + 1)) {
-    if (body[at + 4] == '"' || body[at + 4] == '\'') {
-      ids.push_back(body.substr(at + 5, body.find(body[at + 4], at + 5) - at - 5));
+  for (std::size_t pos = body.find(" id="); pos != std::string::npos;
+       pos = body.find(" id=", pos + 1)) {
+    if (body[pos + 4] == '"' || body[pos + 4] == '\'') {
+      ids.push_back(body.substr(pos + 5, body.find(body[pos + 4], pos + 5) - pos - 5));
     }
   }
   CHECK(ids.size() > 20);
@@ -499,9 +502,9 @@ TEST_CASE("a report is written whole or not at all") {
   CHECK(test::file_content(path) == page.html());
   CHECK(contains(message_of<glia::data_error>([&] { page.write(folder.path() / "no/r.html"); }),
                  "no/r.html: cannot be written"));
-  const std::string now = glia::report("two").html();
-  CHECK(contains(now, "byline\">20"));
-  CHECK(contains(now, glia::detail::html_text(glia::processor_name())));
+  const std::string html = glia::report("two").html();
+  CHECK(contains(html, "byline\">20"));
+  CHECK(contains(html, glia::detail::html_text(glia::processor_name())));
 }
 
 TEST_CASE("a report of a profile has its bars and its tables") {

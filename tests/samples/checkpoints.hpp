@@ -28,9 +28,9 @@ training_file file_by(const Write& write) {
 /// a file without one stays as it is.
 [[nodiscard]] inline training_file without_checksum(training_file file) {
   constexpr std::string_view name = "\"checksum\"";
-  const auto at = std::search(file.begin(), file.end(), name.begin(), name.end());
-  if (at != file.end()) {
-    at[1] = 'C';
+  const auto position = std::search(file.begin(), file.end(), name.begin(), name.end());
+  if (position != file.end()) {
+    position[1] = 'C';
   }
   return file;
 }

@@ -16,15 +16,15 @@ namespace {
 line_fit line_through(const std::vector<double>& x, std::vector<double> y,
                       double confidence = 0.95) {
   std::vector<std::vector<double>> terms;
-  for (const double at : x) {
-    terms.push_back({1, at});
+  for (const double point : x) {
+    terms.push_back({1, point});
   }
   return {std::move(terms), std::move(y), confidence};
 }
 
 Approx close_to(double value) { return Approx(value).epsilon(tolerance::least_squares); }
 
-double half(const estimate& of) { return (of.high - of.low) / 2; }
+double half(const estimate& interval) { return (interval.high - interval.low) / 2; }
 
 }  // namespace
 
@@ -95,8 +95,8 @@ TEST_CASE("a fit has the digits that NIST certifies for Norris' data") {
 TEST_CASE("terms far apart in size lose no digits") {
   std::vector<double> y;
   const std::vector<double> x{60e9, 61e9, 63e9, 64e9};
-  for (const double at : x) {
-    y.push_back(3 + 1e-6 * at);
+  for (const double point : x) {
+    y.push_back(3 + 1e-6 * point);
   }
   const line_fit line = line_through(x, y);
   CHECK(line.coefficient(1).value == Approx(1e-6).epsilon(1e-9));

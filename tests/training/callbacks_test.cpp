@@ -49,15 +49,15 @@ struct scaled_training final : glia::training {
   [[nodiscard]] glia::training_memory memory() const override { return {}; }
   void record_timeline(glia::timeline* /*times*/) const override {}
   void add_note(const std::string& /*line*/) const override {}
-  [[nodiscard]] std::vector<glia::named_tensor>& callback_state() const override { return kept; }
+  [[nodiscard]] std::vector<glia::named_tensor>& callback_state() const override { return tensors; }
 
   mutable double scale = 1;
-  mutable std::vector<glia::named_tensor> kept;
+  mutable std::vector<glia::named_tensor> tensors;
 };
 
 /// What the rate is multiplied by after each epoch of these losses.
-std::vector<double> scales(const glia::reduce_lr_on_plateau& how, const std::vector<double>& losses,
-                           double rate = 0.1) {
+std::vector<double> scales(const glia::reduce_lr_on_plateau& callback,
+                           const std::vector<double>& losses, double rate = 0.1) {
   std::vector<double> result;
   glia::history h;
   const glia::model_plan plan;
@@ -67,7 +67,7 @@ std::vector<double> scales(const glia::reduce_lr_on_plateau& how, const std::vec
   for (const double loss : losses) {
     with_losses(h, {loss});
     h.epochs.back().learning_rate = rate * t.scale;
-    how(t);
+    callback(t);
     result.push_back(t.scale);
   }
   return result;
@@ -96,12 +96,12 @@ TEST_CASE("callbacks are told of every moment, in order, and know where the trai
 }
 
 TEST_CASE("a callback stops a training at any moment, and says why") {
-  const auto stopped_at = [](event which, std::size_t step) {
+  const auto stopped_at = [](event stop_event, std::size_t step) {
     observed o;
     std::ostringstream out;
     const auto stop = [&](const glia::training& t) {
-      return t.event == which && t.step == step ? glia::stop_training("enough")
-                                                : glia::keep_training();
+      return t.event == stop_event && t.step == step ? glia::stop_training("enough")
+                                                     : glia::keep_training();
     };
     const auto h =
         o.trainer.fit(test::quadrants{25}, test::quadrants{5},
@@ -123,10 +123,10 @@ TEST_CASE("a training that is gone on with and stopped at once shows no epoch ag
   const auto shown = [](std::size_t first_stop, event second_stop) {
     observed o;
     glia::fit_options options{.epochs = 3, .batch_size = 10, .progress = nullptr};
-    const auto fit = [&](event at, std::size_t step) {
+    const auto fit = [&](event stop_event, std::size_t step) {
       options.callbacks = {[=](const glia::training& t) {
-        return t.event == at && t.step == step ? glia::interrupt_training("the test")
-                                               : glia::keep_training();
+        return t.event == stop_event && t.step == step ? glia::interrupt_training("the test")
+                                                       : glia::keep_training();
       }};
       return o.trainer.fit(test::quadrants{25}, options);
     };
@@ -139,39 +139,39 @@ TEST_CASE("a training that is gone on with and stopped at once shows no epoch ag
     CHECK(h.epochs.size() == first_stop / 3);
     return out.str();
   };
-  for (const event at : {event::train_begin, event::epoch_begin}) {
-    CHECK(shown(1, at) == "interrupted; stopped after step 1\n");
-    CHECK(shown(5, at) == "interrupted; stopped after step 5\n");
+  for (const event stop_event : {event::train_begin, event::epoch_begin}) {
+    CHECK(shown(1, stop_event) == "interrupted; stopped after step 1\n");
+    CHECK(shown(5, stop_event) == "interrupted; stopped after step 5\n");
   }
 }
 
 TEST_CASE("Ctrl-C can be left to others") {
   observed o;
-  const auto before = std::signal(SIGINT, SIG_IGN);
+  const auto previous_handler = std::signal(SIGINT, SIG_IGN);
   const auto ctrl_c = [](const glia::training&) { std::raise(SIGINT); };
   CHECK_FALSE(o.trainer
                   .fit(test::quadrants{10},
                        {.progress = nullptr, .callbacks = {ctrl_c}, .stop_at_interrupt = false})
                   .interrupted);
-  std::signal(SIGINT, before);
+  std::signal(SIGINT, previous_handler);
 }
 
 TEST_CASE("what a callback throws comes out of fit, and the training can be gone on with") {
-  observed one;
-  observed other;
+  observed first;
+  observed second;
   const auto fails = [](const glia::training& t) {
     glia::require<glia::value_error>(t.step != 4, "the callback's own");
   };
   const glia::fit_options plain{.epochs = 3, .batch_size = 10, .progress = nullptr};
   glia::fit_options failing = plain;
   failing.callbacks = {fails};
-  CHECK(message_of<glia::value_error>([&] { one.trainer.fit(test::quadrants{25}, failing); }) ==
+  CHECK(message_of<glia::value_error>([&] { first.trainer.fit(test::quadrants{25}, failing); }) ==
         "the callback's own");
   glia::fit_options resumed = plain;
   resumed.resume = true;
-  const auto h = one.trainer.fit(test::quadrants{25}, resumed);
-  const auto whole = other.trainer.fit(test::quadrants{25}, plain);
-  CHECK(one.trainer.state().tensors == other.trainer.state().tensors);
+  const auto h = first.trainer.fit(test::quadrants{25}, resumed);
+  const auto whole = second.trainer.fit(test::quadrants{25}, plain);
+  CHECK(first.trainer.state().tensors == second.trainer.state().tensors);
   REQUIRE(h.epochs.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(h.epochs[i].training == whole.epochs[i].training);
@@ -184,18 +184,19 @@ TEST_CASE("an interrupted training that is resumed ends as one that was not, whe
   const test::quadrants validation{20};
   const auto network =
       glia::sequential{glia::dense{6, glia::relu}, glia::dropout{0.4}, glia::dense{4}};
-  const auto fit = [&](const std::vector<std::pair<event, std::size_t>>& at) {
+  const auto fit = [&](const std::vector<std::pair<event, std::size_t>>& interruptions) {
     glia::model net{network, {2}};
     glia::trainer trainer{net, glia::softmax_cross_entropy{},
                           glia::adam{.learning_rate = glia::cosine_decay(0.05, 30)}};
     std::size_t fits = 0;
     const auto interrupts = [&](const glia::training& t) {
-      return fits < at.size() && t.event == at[fits].first && t.step == at[fits].second
+      return fits < interruptions.size() && t.event == interruptions[fits].first &&
+                     t.step == interruptions[fits].second
                  ? glia::interrupt_training("the test")
                  : glia::keep_training();
     };
     glia::history h;
-    for (; fits <= at.size(); ++fits) {
+    for (; fits <= interruptions.size(); ++fits) {
       h = trainer.fit(data, validation,
                       {.epochs = 5,
                        .batch_size = 10,
@@ -208,7 +209,7 @@ TEST_CASE("an interrupted training that is resumed ends as one that was not, whe
                                                                 .min_delta = 1},
                                      glia::early_stopping{.patience = 4, .min_delta = 1}},
                        .resume = fits > 0});
-      CHECK(h.interrupted == (fits < at.size()));
+      CHECK(h.interrupted == (fits < interruptions.size()));
     }
     for (glia::epoch_record& e : h.epochs) {
       e.seconds = e.samples_per_second = 0;
@@ -232,20 +233,20 @@ TEST_CASE("an interrupted training that is resumed ends as one that was not, whe
 }
 
 TEST_CASE("resume goes on up to more epochs, and does nothing where none are left") {
-  observed one;
-  observed other;
+  observed first;
+  observed second;
   const auto options = [](std::size_t epochs, bool resume) {
     return glia::fit_options{
         .epochs = epochs, .batch_size = 10, .progress = nullptr, .resume = resume};
   };
-  one.trainer.fit(test::quadrants{25}, options(2, false));
-  CHECK(one.trainer.fit(test::quadrants{25}, options(2, true)).epochs.size() == 2);
-  CHECK(one.trainer.fit(test::quadrants{25}, options(5, true)).epochs.size() == 5);
-  other.trainer.fit(test::quadrants{25}, options(5, false));
-  CHECK(one.trainer.state().tensors == other.trainer.state().tensors);
+  first.trainer.fit(test::quadrants{25}, options(2, false));
+  CHECK(first.trainer.fit(test::quadrants{25}, options(2, true)).epochs.size() == 2);
+  CHECK(first.trainer.fit(test::quadrants{25}, options(5, true)).epochs.size() == 5);
+  second.trainer.fit(test::quadrants{25}, options(5, false));
+  CHECK(first.trainer.state().tensors == second.trainer.state().tensors);
   // Without resume the next epoch begins.
-  CHECK(one.trainer.fit(test::quadrants{25}, options(1, false)).epochs.size() == 1);
-  CHECK(one.trainer.state().epoch == 6);
+  CHECK(first.trainer.fit(test::quadrants{25}, options(1, false)).epochs.size() == 1);
+  CHECK(first.trainer.state().epoch == 6);
 }
 
 TEST_CASE("an epoch that is cut in another way cannot be gone on with") {
@@ -427,14 +428,14 @@ TEST_CASE("the log holds the epochs so far after each of them") {
 }
 
 TEST_CASE("a number that is not finite is traced to its layer, and the model stays as it was") {
-  const auto run = [](const auto& network, const auto& data, double rate, std::size_t every) {
+  const auto run = [](const auto& network, const auto& data, double rate, std::size_t interval) {
     glia::model net{network, {2}};
     glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{rate}};
     const auto h = trainer.fit(data, {.epochs = 40,
                                       .batch_size = 4,
                                       .shuffle = false,
                                       .progress = nullptr,
-                                      .callbacks = {glia::terminate_on_nan(every)}});
+                                      .callbacks = {glia::terminate_on_nan(interval)}});
     for (const glia::named_tensor& t : trainer.state().tensors) {
       CHECK(glia::detail::all_finite(t));
     }

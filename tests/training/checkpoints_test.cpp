@@ -122,13 +122,13 @@ TEST_CASE("a training that is run again goes on from its newest checkpoint") {
 
 TEST_CASE("checkpoints are written when they are asked for, and the last few and the best stay") {
   checkpointed<> run;
-  std::vector<std::string> seen;
+  std::vector<std::string> file_counts;
   const auto look = glia::on_event(event::epoch_begin, [&](const glia::training& t) {
     // The one of the epoch before may still be on its way.
-    seen.push_back(glia::text(t.epoch, ':', run.files().size()));
+    file_counts.push_back(glia::text(t.epoch, ':', run.files().size()));
   });
   run.fit(6, {checkpoints(run.folder, {.keep_last = 2, .monitor = "validation_accuracy"}), look});
-  CHECK(seen[0] == "1:1");
+  CHECK(file_counts[0] == "1:1");
   CHECK(run.files() == std::vector<std::string>{"best.safetensors", "step-000000025.safetensors",
                                                 "step-000000030.safetensors"});
   // The best one is the model of that epoch.
@@ -185,13 +185,13 @@ TEST_CASE("checkpoints that are damaged do not stand in for those that are kept"
   run.fit(3, {checkpoints(run.folder, {.every_steps = 1, .keep_last = 2}), interrupt_at(9)});
   std::filesystem::resize_file(run.folder / "step-000000009.safetensors", 1000);
   // It goes on from step 8, and is ended before it comes to the damaged one.
-  const checkpoints one(run.folder, {.every_epoch = false, .keep_last = 1});
-  run.fit(3, {one, glia::on_event(event::train_begin, [](const glia::training&) {
+  const checkpoints keep(run.folder, {.every_epoch = false, .keep_last = 1});
+  run.fit(3, {keep, glia::on_event(event::train_begin, [](const glia::training&) {
                 return glia::interrupt_training("the test");
               })});
   CHECK(run.files() ==
         std::vector<std::string>{"step-000000008.safetensors", "step-000000009.safetensors"});
-  run.fit(3, {one});
+  run.fit(3, {keep});
   CHECK(contains(run.last.notes.at(1), "step-000000008.safetensors"));
   CHECK(run.files() == std::vector<std::string>{"step-000000015.safetensors"});
   CHECK(run.state.tensors == whole.state.tensors);
@@ -342,9 +342,9 @@ TEST_CASE("what has changed since a training was interrupted is noted") {
   const glia::history larger = fit_with(glia::adam{0.01}, scratch.path(), 3, 15);
   REQUIRE(larger.notes.size() == 2);
   CHECK(contains(larger.notes[1], "batches of 10 of 45 samples; it is resumed with"));
-  const glia::history over = fit_with(glia::adam{0.01}, scratch.path(), 2, 15);
-  REQUIRE(over.notes.size() == 2);
-  CHECK(over.notes[1] == "nothing is left to do: 3 of 2 epochs are done");
+  const glia::history finished = fit_with(glia::adam{0.01}, scratch.path(), 2, 15);
+  REQUIRE(finished.notes.size() == 2);
+  CHECK(finished.notes[1] == "nothing is left to do: 3 of 2 epochs are done");
 }
 
 TEST_CASE("a checkpoint of an older version, which does not name the optimizer, is gone on with") {
@@ -399,8 +399,8 @@ struct exploding {
   [[nodiscard]] bool all_finite() const {
     for (const auto& path : checkpoints::newest_first(folder)) {
       const auto content = glia::detail::read_checked_content(path);
-      for (const auto& one : content.tensors) {
-        if (!one.name.starts_with("glia/") && !glia::detail::all_finite(one)) {
+      for (const auto& tensor : content.tensors) {
+        if (!tensor.name.starts_with("glia/") && !glia::detail::all_finite(tensor)) {
           return false;
         }
       }
@@ -414,12 +414,12 @@ struct exploding {
 TEST_CASE("a checkpoint that is not finite is neither written nor gone on with") {
   exploding right;
   right.fit(0, {});
-  for (const std::size_t every : {0U, 1U, 3U}) {
+  for (const std::size_t interval : {0U, 1U, 3U}) {
     for (const bool stops : {true, false}) {
       for (const std::size_t bad_step : {4U, 8U, 10U}) {
-        INFO("every " << every << " steps, step " << bad_step << ", stops " << stops);
+        INFO("every " << interval << " steps, step " << bad_step << ", stops " << stops);
         exploding run;
-        const glia::checkpoint_options options{.every_steps = every, .keep_last = 100};
+        const glia::checkpoint_options options{.every_steps = interval, .keep_last = 100};
         const glia::history stopped = run.fit(bad_step, options, stops);
         CHECK(stopped.stop_reason.empty() != stops);
         CHECK(run.all_finite());
@@ -440,19 +440,19 @@ TEST_CASE("checkpoints that are not finite, as others may have written them, are
   run.fit(0, {.keep_last = 100});
   const auto spoil = [&](const std::filesystem::path& path) {
     auto content = glia::detail::read_checked_content(path);
-    for (auto& one : content.tensors) {
-      if (one.name == "dense_1.kernel") {
-        std::get<std::vector<float>>(one.values)[2] = std::numeric_limits<float>::infinity();
+    for (auto& tensor : content.tensors) {
+      if (tensor.name == "dense_1.kernel") {
+        std::get<std::vector<float>>(tensor.values)[2] = std::numeric_limits<float>::infinity();
       }
     }
     glia::detail::write_checked_content(path, std::move(content));
   };
-  const auto all = checkpoints::newest_first(run.folder);
-  spoil(all.at(0));
-  spoil(all.at(1));
+  const auto paths = checkpoints::newest_first(run.folder);
+  spoil(paths.at(0));
+  spoil(paths.at(1));
   const glia::history rest = run.fit(0, {.keep_last = 100});
-  CHECK(contains(rest.notes.at(0), "skipped: " + all[0].string() + ": 'dense_1.kernel' is not"));
-  CHECK(contains(rest.notes.at(2), "resumed from " + all[2].string()));
+  CHECK(contains(rest.notes.at(0), "skipped: " + paths[0].string() + ": 'dense_1.kernel' is not"));
+  CHECK(contains(rest.notes.at(2), "resumed from " + paths[2].string()));
   CHECK(run.parameters == right.parameters);
   CHECK(run.all_finite());
 }
@@ -491,7 +491,7 @@ TEST_CASE("a child process neither ends the lock of a folder nor holds it any lo
   const test::temporary_folder scratch;
   const auto is_locked = [&] {
     try {
-      const glia::detail::folder_lock again(scratch.path());
+      const glia::detail::folder_lock attempt(scratch.path());
       return false;
     } catch (const glia::data_error&) {
       return true;
@@ -528,12 +528,12 @@ TEST_CASE("the best checkpoint of another training is not replaced") {
   for (const auto& path : checkpoints::newest_first(run.folder)) {
     std::filesystem::remove(path);
   }
-  const auto before = run.bytes("best.safetensors");
+  const auto original = run.bytes("best.safetensors");
   for (const bool resume : {true, false}) {
     CHECK(contains(message_of<glia::data_error>([&] { run.fit(1, {keep}, resume, 9); }),
                    "the folder contains the best.safetensors of another training"));
   }
-  CHECK(run.bytes("best.safetensors") == before);
+  CHECK(run.bytes("best.safetensors") == original);
 }
 
 TEST_CASE("a training that early stopping has ended says so again, whenever it is run") {
@@ -541,11 +541,11 @@ TEST_CASE("a training that early stopping has ended says so again, whenever it i
     checkpointed<> run;
     const glia::early_stopping never{.monitor = "loss", .patience = 1, .min_delta = 100};
     run.fit(epochs, {never, checkpoints(run.folder)});
-    const std::string why = run.last.stop_reason;
+    const std::string reason = run.last.stop_reason;
     const auto tensors = run.state.tensors;
-    CHECK(contains(why, "no better loss than"));
+    CHECK(contains(reason, "no better loss than"));
     run.fit(epochs, {never, checkpoints(run.folder)});
-    CHECK(run.last.stop_reason == why);
+    CHECK(run.last.stop_reason == reason);
     CHECK(run.last.epochs.size() == 2);
     CHECK(run.state.tensors == tensors);
   }

@@ -52,9 +52,9 @@ precision %           60.0     100.0      50.0      66.7  accuracy %
 }
 
 TEST_CASE("a confusion matrix refuses what does not fit") {
-  const std::vector<std::int32_t> few{0, 1};
+  const std::vector<std::int32_t> labels{0, 1};
   CHECK(test::contains(
-      test::message_of<glia::shape_error>([&] { glia::confusion_matrix(nine_outputs, few); }),
+      test::message_of<glia::shape_error>([&] { glia::confusion_matrix(nine_outputs, labels); }),
       "expected outputs (2, K) for 2 class labels"));
   std::vector<std::int32_t> beyond = truth;
   beyond[4] = 3;
@@ -76,8 +76,8 @@ TEST_CASE("a confusion matrix knows its classes, and that what is no number is n
   CHECK_THROWS_AS(m.recall(2), glia::value_error);
   CHECK_THROWS_AS(m.precision(2), glia::value_error);
   CHECK_THROWS_AS(glia::confusion_matrix(std::size_t{1} << 33), glia::value_error);
-  const std::vector<std::int32_t> one{1};
+  const std::vector<std::int32_t> labels{1};
   CHECK(test::message_of<glia::data_error>([&] {
-          glia::confusion_matrix(xt::xarray<float>{{NAN, 1}}, one);
+          glia::confusion_matrix(xt::xarray<float>{{NAN, 1}}, labels);
         }) == "confusion_matrix: an output of sample 0 is not a number (NaN)");
 }

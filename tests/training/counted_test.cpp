@@ -21,13 +21,13 @@ struct sequences {
 
   [[nodiscard]] static bool is_empty(std::size_t sample) { return sample % 3 == 1; }
   [[nodiscard]] std::vector<std::size_t> samples() const {
-    std::vector<std::size_t> all;
+    std::vector<std::size_t> numbers;
     for (std::size_t sample = 0; sample < 14; ++sample) {
       if (with_empty || !is_empty(sample)) {
-        all.push_back(sample);
+        numbers.push_back(sample);
       }
     }
-    return all;
+    return numbers;
   }
   [[nodiscard]] glia::target_arrays data() const {
     const auto numbers = samples();
@@ -108,13 +108,13 @@ void require_same(const result& a, const result& b) {
 TEST_CASE("samples without a class are like samples that are not there") {
   for (const std::size_t steps : {std::size_t{1}, std::size_t{5}}) {
     INFO(steps << " steps");
-    const auto with = sequences(steps, true).data();
-    const auto without = sequences(steps, false).data();
-    REQUIRE(with.size() > without.size());
+    const auto full = sequences(steps, true).data();
+    const auto filtered = sequences(steps, false).data();
+    REQUIRE(full.size() > filtered.size());
     const auto check = [&](const auto& loss, const auto& device) {
-      const result expected = train(without, loss, device, without.size());
-      require_same(train(with, loss, device, with.size()), expected);
-      CHECK(expected.history.training("how_many").back() == static_cast<double>(without.size()));
+      const result expected = train(filtered, loss, device, filtered.size());
+      require_same(train(full, loss, device, full.size()), expected);
+      CHECK(expected.history.training("how_many").back() == static_cast<double>(filtered.size()));
     };
     check(glia::softmax_cross_entropy{}, glia::cpu<float>({.threads = 2}));
     check(glia::softmax_cross_entropy{.label_smoothing = 0.1, .class_weight = {1, 2, 0.5F}},
@@ -131,14 +131,15 @@ TEST_CASE("ranks divide by the samples that count on all of them") {
     const result alone = train(data, glia::softmax_cross_entropy{}, device, batch_size);
     for (const std::size_t count : {2U, 3U, 5U}) {
       INFO(count << " ranks");
-      std::vector<result> all(count);
+      std::vector<result> results(count);
       test::thread_ranks group(count);
-      group.run([&](glia::rank_group& own) {
-        const std::shared_ptr<glia::rank_group> ranks(&own, [](glia::rank_group*) {});
-        all[own.rank()] = train(data, glia::softmax_cross_entropy{}, device, batch_size, ranks);
+      group.run([&](glia::rank_group& member) {
+        const std::shared_ptr<glia::rank_group> ranks(&member, [](glia::rank_group*) {});
+        results[member.rank()] =
+            train(data, glia::softmax_cross_entropy{}, device, batch_size, ranks);
       });
-      for (const result& one : all) {
-        require_same(one, alone);
+      for (const result& outcome : results) {
+        require_same(outcome, alone);
       }
     }
   }
@@ -148,11 +149,11 @@ TEST_CASE("a batch in which nothing counts changes nothing") {
   const xt::xarray<float> x = xt::ones<float>({4, 3, 2});
   const glia::target_arrays data{x, -xt::ones<float>({4, 3})};
   glia::model net{steps_to_classes, {3, 2}};
-  const auto before = test::parameters_of(net);
+  const auto initial = test::parameters_of(net);
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.5}};
   const auto h = trainer.fit(
       data, data, {.epochs = 2, .metrics = {glia::accuracy(), collected}, .progress = nullptr});
-  CHECK(test::parameters_of(net) == before);
+  CHECK(test::parameters_of(net) == initial);
   CHECK(h.training("loss") == std::vector<double>{0, 0});
   CHECK(h.validation("accuracy") == std::vector<double>{0, 0});
   CHECK(h.training("collected") == std::vector<double>{0, 0});
@@ -173,8 +174,8 @@ TEST_CASE("of several outputs each is measured of the samples that have a class 
   tags.reshape({5, 1});
   const xt::xarray<float> unused = xt::zeros<float>({5, 1});
   const auto first = [&](std::size_t count) {
-    const auto rows = [&](const auto& all) {
-      return xt::eval(xt::view(all, xt::range(std::size_t{0}, count), xt::all()));
+    const auto rows = [&](const auto& array) {
+      return xt::eval(xt::view(array, xt::range(std::size_t{0}, count), xt::all()));
     };
     return glia::named_arrays{{{"x", xt::xarray<float>(rows(x))}},
                               {{"words", xt::xarray<int>(rows(words))},
@@ -190,9 +191,9 @@ TEST_CASE("of several outputs each is measured of the samples that have a class 
     auto h = trainer.fit(data, data, {.epochs = 3, .metrics = metrics, .progress = nullptr});
     return std::pair(test::parameters_of(net), std::move(h));
   };
-  const auto [with, h] = trained(first(5));
-  const auto [without, expected] = trained(first(4));
-  CHECK(test::distance(with, without) < 1e-6);
+  const auto [parameters, h] = trained(first(5));
+  const auto [expected_parameters, expected] = trained(first(4));
+  CHECK(test::distance(parameters, expected_parameters) < 1e-6);
   for (const char* score : {"loss", "words_accuracy", "tags_accuracy", "tags_how_many"}) {
     INFO(score);
     CHECK(test::distance(h.training(score), expected.training(score)) < 1e-6);
@@ -217,20 +218,20 @@ TEST_CASE("a batch without the targets that a loss compares is refused, by sever
   too_short.labels.clear();
   too_short.target_shape = {1, 3};
   too_short.targets = {0, 1, 2};
-  for (const glia::batch& all : {labeled, too_short}) {
+  for (const glia::batch& batch : {labeled, too_short}) {
     const auto step = [&](const std::shared_ptr<glia::rank_group>& ranks) {
       glia::model net{description, {2}, glia::cpu<float>({.threads = 1})};
       glia::trainer trainer{net, losses, glia::sgd{0.5}, {.distribution = {.ranks = ranks}}};
-      glia::batch own = all;
-      own.first = ranks == nullptr ? 0 : ranks->rank();
-      own.whole = ranks == nullptr ? 1 : ranks->size();
-      trainer.step(own);
+      glia::batch rank_batch = batch;
+      rank_batch.first = ranks == nullptr ? 0 : ranks->rank();
+      rank_batch.whole = ranks == nullptr ? 1 : ranks->size();
+      trainer.step(rank_batch);
     };
     const std::string alone = test::message_of<glia::shape_error>([&] { step(nullptr); });
     CHECK(test::contains(alone, "words"));
     CHECK(test::message_of<glia::shape_error>([&] {
-            test::thread_ranks(2).run([&](glia::rank_group& own) {
-              step(std::shared_ptr<glia::rank_group>(&own, [](glia::rank_group*) {}));
+            test::thread_ranks(2).run([&](glia::rank_group& member) {
+              step(std::shared_ptr<glia::rank_group>(&member, [](glia::rank_group*) {}));
             });
           }) == alone);
   }

@@ -41,18 +41,18 @@ struct witness {
 /// Small images whose class, or whose two targets, follow from them.
 struct labeled_images {
   std::size_t count = 50;
-  std::shared_ptr<witness> seen = std::make_shared<witness>();
+  std::shared_ptr<witness> requests = std::make_shared<witness>();
 
   [[nodiscard]] std::size_t size() const { return count; }
   [[nodiscard]] static glia::shape input_shape() { return {6, 5, 2}; }
   static void fill(std::size_t i, std::span<float> values) {
-    for (std::size_t at = 0; at < values.size(); ++at) {
-      values[at] =
-          static_cast<float>(glia::detail::random_bits({.seed = 8}, 60 * i + at) * 0x1p-31 - 1);
+    for (std::size_t index = 0; index < values.size(); ++index) {
+      values[index] =
+          static_cast<float>(glia::detail::random_bits({.seed = 8}, 60 * i + index) * 0x1p-31 - 1);
     }
   }
   void input(std::size_t i, std::span<float> values) const {
-    seen->see(i);
+    requests->see(i);
     fill(i, values);
   }
   [[nodiscard]] static std::int32_t label(std::size_t i) {
@@ -87,8 +87,8 @@ struct varying_images {
   void inputs(std::span<const std::uint32_t> samples, std::span<float> values,
               std::size_t epoch = 0) const {
     {
-      const std::lock_guard lock(images.seen->mutex);
-      images.seen->epochs.push_back(epoch);
+      const std::lock_guard lock(images.requests->mutex);
+      images.requests->epochs.push_back(epoch);
     }
     for (std::size_t n = 0; n < samples.size(); ++n) {
       const auto image = values.subspan(n * 60, 60);
@@ -114,22 +114,22 @@ auto network() {
 
 struct outcome {
   glia::history history;
-  glia::history again;  // a second call of fit
+  glia::history second_history;  // a second call of fit
   std::vector<std::vector<float>> weights;
   std::string printed;
 };
 
 template <class Loss, class Train, class Validation>
 outcome train(const Loss& loss, const Train& data, const Validation& validation,
-              const glia::frozen_output_options& how) {
+              const glia::frozen_output_options& frozen_outputs) {
   auto net = network();
   glia::trainer trainer{net, loss, glia::adam{0.01}};
   std::ostringstream out;
   const glia::fit_options options{
-      .epochs = 3, .batch_size = 8, .progress = &out, .frozen_outputs = how};
+      .epochs = 3, .batch_size = 8, .progress = &out, .frozen_outputs = frozen_outputs};
   outcome result;
   result.history = trainer.fit(data, validation, options);
-  result.again = trainer.fit(data, options);
+  result.second_history = trainer.fit(data, options);
   for (const auto& p : net.parameters()) {
     const auto values = net.get(p.spec.name);
     result.weights.emplace_back(values.begin(), values.end());
@@ -140,9 +140,10 @@ outcome train(const Loss& loss, const Train& data, const Validation& validation,
 
 double distance(const glia::history& a, const glia::history& b) {
   double worst = a.epochs.size() == b.epochs.size() ? 0 : INFINITY;
-  const auto compare = [&](const glia::scores& one, const glia::scores& other) {
-    worst = std::max({worst, std::abs(one.loss - other.loss) / std::max(1.0, std::abs(one.loss)),
-                      test::distance(one.metric_values, other.metric_values)});
+  const auto compare = [&](const glia::scores& first, const glia::scores& second) {
+    worst =
+        std::max({worst, std::abs(first.loss - second.loss) / std::max(1.0, std::abs(first.loss)),
+                  test::distance(first.metric_values, second.metric_values)});
   };
   for (std::size_t i = 0; i < a.epochs.size() && i < b.epochs.size(); ++i) {
     compare(a.epochs[i].training, b.epochs[i].training);
@@ -157,7 +158,8 @@ double distance(const glia::history& a, const glia::history& b) {
 }
 
 double distance(const outcome& a, const outcome& b) {
-  double worst = std::max(distance(a.history, b.history), distance(a.again, b.again));
+  double worst =
+      std::max(distance(a.history, b.history), distance(a.second_history, b.second_history));
   for (std::size_t i = 0; i < a.weights.size(); ++i) {
     worst = std::max(worst, test::distance(a.weights[i], b.weights[i]));
   }
@@ -169,38 +171,39 @@ void check_that_keeping_changes_nothing(const Loss& loss, const Data& data, cons
                                         std::size_t metrics) {
   const test::temporary_folder folder;
   const outcome every_step = train(loss, data, validation, {.cache = false});
-  const outcome kept = train(loss, data, validation, {.batch_size = 7});
-  REQUIRE(kept.history.epochs.size() == 3);
-  CHECK(kept.history.metrics.size() == metrics);
-  CHECK(kept.history.epochs[0].validation->metric_values.size() == metrics);
-  CHECK(distance(every_step, kept) < 2e-5);
-  CHECK(kept.history.epochs[2].training.loss < kept.history.epochs[0].training.loss);
+  const outcome cached = train(loss, data, validation, {.batch_size = 7});
+  REQUIRE(cached.history.epochs.size() == 3);
+  CHECK(cached.history.metrics.size() == metrics);
+  CHECK(cached.history.epochs[0].validation->metric_values.size() == metrics);
+  CHECK(distance(every_step, cached) < 2e-5);
+  CHECK(cached.history.epochs[2].training.loss < cached.history.epochs[0].training.loss);
   // From a file the very same bits come back.
   const outcome in_file =
       train(loss, data, validation,
             {.storage = {.memory_limit = 0, .folder = folder.path()}, .batch_size = 7});
-  CHECK(distance(in_file, kept) == 0);
-  CHECK(contains(kept.printed, "kept in memory, "));
+  CHECK(distance(in_file, cached) == 0);
+  CHECK(contains(cached.printed, "kept in memory, "));
   CHECK(contains(in_file.printed, "kept in a file, "));
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 0);
 }
 
 /// "12.34 s  5.67 k images/s" and the like, which differ from run to run, as dots.
 std::string without_times(const std::string& lines) {
-  std::istringstream in(lines);
+  std::istringstream stream(lines);
   std::string result;
-  for (std::string line; std::getline(in, line);) {
-    const std::size_t from = line.find("  ");
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t begin = line.find("  ");
     const std::size_t rate = line.find("images/s");
-    result += rate == std::string::npos ? line : line.substr(0, from) + " ... " + line.substr(rate);
+    result +=
+        rate == std::string::npos ? line : line.substr(0, begin) + " ... " + line.substr(rate);
     result += '\n';
   }
   return result;
 }
 
-const std::string once = "the outputs of the frozen layers were computed once and cached";
-const std::string as_asked = "the frozen layers run in every step, because the options say so";
-const std::string as_they_vary =
+const std::string cached_note = "the outputs of the frozen layers were computed once and cached";
+const std::string uncached_note = "the frozen layers run in every step, because the options say so";
+const std::string varying_note =
     "the frozen layers run in every step, because the training samples change from epoch to epoch "
     "(they are augmented)";
 
@@ -237,11 +240,11 @@ TEST_CASE("frozen layers run once for each sample, unless the options ask for mo
     const auto history = trainer.fit(
         data, validation,
         {.epochs = 4, .batch_size = 9, .progress = nullptr, .frozen_outputs = {.cache = keep}});
-    CHECK(history.frozen_layers == (keep ? once : as_asked));
+    CHECK(history.frozen_layers == (keep ? cached_note : uncached_note));
     CHECK((history.frozen_seconds > 1e-5) == keep);
-    CHECK(data.seen->first(50) == std::vector<std::size_t>(50, keep ? 1 : 4));
-    CHECK(validation.seen->first(20) == std::vector<std::size_t>(20, keep ? 1 : 4));
-    CHECK(data.seen->asked[50] == 0);
+    CHECK(data.requests->first(50) == std::vector<std::size_t>(50, keep ? 1 : 4));
+    CHECK(validation.requests->first(20) == std::vector<std::size_t>(20, keep ? 1 : 4));
+    CHECK(data.requests->asked[50] == 0);
     CHECK(trainer.step_count() == 4 * 6);
   }
 }
@@ -253,7 +256,7 @@ TEST_CASE("a model without frozen layers says nothing of them") {
   const auto history = trainer.fit(data, {.epochs = 2, .progress = nullptr});
   CHECK(history.frozen_layers.empty());
   CHECK(history.frozen_seconds == 0);
-  CHECK(data.seen->first(50) == std::vector<std::size_t>(50, 2));
+  CHECK(data.requests->first(50) == std::vector<std::size_t>(50, 2));
 }
 
 TEST_CASE("samples that vary are not kept, but the validation is") {
@@ -264,11 +267,11 @@ TEST_CASE("samples that vary are not kept, but the validation is") {
   std::ostringstream out;
   const auto history =
       trainer.fit(data, validation, {.epochs = 3, .batch_size = 25, .progress = &out});
-  CHECK(history.frozen_layers == as_they_vary);
+  CHECK(history.frozen_layers == varying_note);
   REQUIRE(history.epochs.size() == 3);
-  CHECK(data.images.seen->first(50) == std::vector<std::size_t>(50, 3));
-  CHECK(validation.seen->first(20) == std::vector<std::size_t>(20, 1));
-  CHECK(contains(out.str(), as_they_vary + "\nfrozen layers, validation  "));
+  CHECK(data.images.requests->first(50) == std::vector<std::size_t>(50, 3));
+  CHECK(validation.requests->first(20) == std::vector<std::size_t>(20, 1));
+  CHECK(contains(out.str(), varying_note + "\nfrozen layers, validation  "));
   CHECK_FALSE(contains(out.str(), "frozen layers, training"));
 
   // The same numbers as when nothing is kept.
@@ -277,7 +280,7 @@ TEST_CASE("samples that vary are not kept, but the validation is") {
   const auto every_step = second.fit(
       varying_images{}, validation,
       {.epochs = 3, .batch_size = 25, .progress = nullptr, .frozen_outputs = {.cache = false}});
-  CHECK(every_step.frozen_layers == as_asked);
+  CHECK(every_step.frozen_layers == uncached_note);
   CHECK(distance(history, every_step) < 2e-5);
 }
 
@@ -287,9 +290,9 @@ TEST_CASE("a validation that varies is computed anew, the training samples are k
   auto net = network();
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
   const auto history = trainer.fit(data, validation, {.epochs = 3, .progress = nullptr});
-  CHECK(history.frozen_layers == once);
-  CHECK(data.seen->first(50) == std::vector<std::size_t>(50, 1));
-  CHECK(validation.images.seen->first(20) == std::vector<std::size_t>(20, 3));
+  CHECK(history.frozen_layers == cached_note);
+  CHECK(data.requests->first(50) == std::vector<std::size_t>(50, 1));
+  CHECK(validation.images.requests->first(20) == std::vector<std::size_t>(20, 3));
 }
 
 TEST_CASE("the epoch that varying samples are told counts on over calls of fit") {
@@ -298,24 +301,24 @@ TEST_CASE("the epoch that varying samples are told counts on over calls of fit")
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
   const glia::fit_options quiet{.epochs = 2, .batch_size = 25, .progress = nullptr};
   trainer.fit(data, quiet);
-  CHECK(data.images.seen->epochs == std::vector<std::size_t>{0, 0, 1, 1});
+  CHECK(data.images.requests->epochs == std::vector<std::size_t>{0, 0, 1, 1});
   trainer.fit(data, quiet);
-  CHECK(data.images.seen->epochs == std::vector<std::size_t>{0, 0, 1, 1, 2, 2, 3, 3});
+  CHECK(data.images.requests->epochs == std::vector<std::size_t>{0, 0, 1, 1, 2, 2, 3, 3});
   // The kept ones of a set that could vary and does not are those of epoch 0; its epochs count too.
-  const varying_images still{{50}, false};
-  CHECK(trainer.fit(still, quiet).frozen_layers == once);
-  CHECK(still.images.seen->epochs == std::vector<std::size_t>{0, 0});
+  const varying_images constant{{50}, false};
+  CHECK(trainer.fit(constant, quiet).frozen_layers == cached_note);
+  CHECK(constant.images.requests->epochs == std::vector<std::size_t>{0, 0});
   trainer.fit(data, quiet);
-  CHECK(data.images.seen->epochs.back() == 7);
+  CHECK(data.images.requests->epochs.back() == 7);
 }
 
 TEST_CASE("Ctrl-C while the frozen layers run ends without an epoch") {
   for (const bool in_validation : {false, true}) {
     const labeled_images data;
     const labeled_images validation{20};
-    (in_validation ? validation : data).seen->interrupt_at = 3;
+    (in_validation ? validation : data).requests->interrupt_at = 3;
     auto net = network();
-    const auto before = net.get("dense_0.kernel");
+    const auto original = net.get("dense_0.kernel");
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
     std::ostringstream out;
     const auto history = trainer.fit(
@@ -324,12 +327,12 @@ TEST_CASE("Ctrl-C while the frozen layers run ends without an epoch") {
     CHECK(history.interrupted);
     CHECK(history.epochs.empty());
     CHECK(trainer.step_count() == 0);
-    CHECK((net.get("dense_0.kernel") == before));
+    CHECK((net.get("dense_0.kernel") == original));
     CHECK(contains(out.str(), "interrupted; stopped after step 0\n"));
     // At most what the loader had ahead.
-    CHECK((in_validation ? validation : data).seen->asked[19] == 0);
-    CHECK(validation.seen->asked[0] == (in_validation ? 1U : 0U));
-    CHECK(data.seen->asked[49] == (in_validation ? 1U : 0U));
+    CHECK((in_validation ? validation : data).requests->asked[19] == 0);
+    CHECK(validation.requests->asked[0] == (in_validation ? 1U : 0U));
+    CHECK(data.requests->asked[49] == (in_validation ? 1U : 0U));
   }
 }
 
@@ -370,7 +373,7 @@ TEST_CASE("options of frozen outputs that cannot be are refused") {
 }
 
 TEST_CASE("fit says what it does with frozen layers, a line each") {
-  const auto lines = [](const glia::frozen_output_options& how) {
+  const auto lines = [](const glia::frozen_output_options& frozen_outputs) {
     auto net = network();
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.0001}};
     std::ostringstream out;
@@ -378,9 +381,9 @@ TEST_CASE("fit says what it does with frozen layers, a line each") {
                 {.batch_size = 50,
                  .metrics = std::vector<glia::metric>{},
                  .progress = &out,
-                 .frozen_outputs = how});
-    const std::string all = without_times(out.str());
-    return all.substr(0, all.rfind("  loss")) + '\n';  // without the losses
+                 .frozen_outputs = frozen_outputs});
+    const std::string text = without_times(out.str());
+    return text.substr(0, text.rfind("  loss")) + '\n';  // without the losses
   };
   // 50 and 20 times 2 x 3 x 5 floats: the pooling behind the frozen layers is computed with them.
   CHECK(lines({}) ==
@@ -391,7 +394,7 @@ TEST_CASE("fit says what it does with frozen layers, a line each") {
         "frozen layers, training ... images/s  kept in a file, 6.00 kB\n"
         "frozen layers, validation ... images/s  kept in memory, 2.40 kB\n"
         "epoch 1/1 ... images/s\n");
-  CHECK(lines({.cache = false}) == as_asked + "\nepoch 1/1 ... images/s\n");
+  CHECK(lines({.cache = false}) == uncached_note + "\nepoch 1/1 ... images/s\n");
 }
 
 TEST_CASE("on a terminal, the pass through frozen layers has a bar") {
@@ -413,14 +416,14 @@ TEST_CASE("outputs of frozen layers are a data set") {
   const labeled_images data{13};
   auto net = network();
   std::ostringstream out;
-  const auto kept = glia::compute_frozen_outputs(net, data, "some", {.batch_size = 4}, &out);
-  REQUIRE(kept);
+  const auto cached = glia::compute_frozen_outputs(net, data, "some", {.batch_size = 4}, &out);
+  REQUIRE(cached);
   CHECK(without_times(out.str()) == "frozen layers, some ... images/s  kept in memory, 1.56 kB\n");
-  CHECK(kept->size() == 13);
-  CHECK(kept->in_memory());
-  CHECK(kept->input_shape() == glia::shape{2, 3, 5});
-  CHECK(kept->bytes() == 13 * 30 * sizeof(float));
-  CHECK(kept->label(5) == labeled_images::label(5));
+  CHECK(cached->size() == 13);
+  CHECK(cached->in_memory());
+  CHECK(cached->input_shape() == glia::shape{2, 3, 5});
+  CHECK(cached->bytes() == 13 * 30 * sizeof(float));
+  CHECK(cached->label(5) == labeled_images::label(5));
   // Against the frozen layers as a model of their own.
   glia::model alone{sequential{conv2d{.filters = 5, .kernel_size = 3, .activation = glia::relu},
                                batch_norm{}, glia::max_pool2d{.pool_size = {2, 1}}},
@@ -435,11 +438,11 @@ TEST_CASE("outputs of frozen layers are a data set") {
   const auto expected = alone.predict(images);
   for (std::size_t i = 0; i < 13; ++i) {
     std::vector<float> row(30);
-    kept->input(i, row);
+    cached->input(i, row);
     CHECK(test::distance(row, std::span(expected.data() + 30 * i, 30)) < 1e-6);
   }
-  const valued_images some{{4}};
-  const auto valued = glia::compute_frozen_outputs(net, some, "some", {}, nullptr);
+  const valued_images valued_samples{{4}};
+  const auto valued = glia::compute_frozen_outputs(net, valued_samples, "some", {}, nullptr);
   CHECK(valued->target_shape() == glia::shape{3});
   std::vector<float> target(3);
   std::vector<float> same(3);
@@ -453,29 +456,29 @@ TEST_CASE("a model is fitted, evaluated and asked on outputs that were kept befo
   const labeled_images validation{20};
   auto net = network();
   auto other = network();
-  const auto kept = glia::compute_frozen_outputs(net, data, "training", {}, nullptr);
-  const auto kept_validation =
+  const auto cached = glia::compute_frozen_outputs(net, data, "training", {}, nullptr);
+  const auto cached_validation =
       glia::compute_frozen_outputs(net, validation, "validation", {}, nullptr);
   const glia::softmax_cross_entropy loss;
   glia::trainer trainer{net, loss, glia::adam{0.01}};
   glia::trainer second{other, loss, glia::adam{0.01}};
   const glia::fit_options quiet{.epochs = 3, .batch_size = 8, .progress = nullptr};
-  const auto history = trainer.fit(*kept, *kept_validation, quiet);
+  const auto history = trainer.fit(*cached, *cached_validation, quiet);
   // Options that would not keep them do not matter to what is kept already.
-  trainer.fit(*kept, {.batch_size = 8, .progress = nullptr, .frozen_outputs = {.cache = false}});
-  CHECK(data.seen->first(50) == std::vector<std::size_t>(50, 1));
-  CHECK(validation.seen->first(20) == std::vector<std::size_t>(20, 1));
+  trainer.fit(*cached, {.batch_size = 8, .progress = nullptr, .frozen_outputs = {.cache = false}});
+  CHECK(data.requests->first(50) == std::vector<std::size_t>(50, 1));
+  CHECK(validation.requests->first(20) == std::vector<std::size_t>(20, 1));
   const auto expected = second.fit(labeled_images{}, labeled_images{20}, quiet);
   second.fit(labeled_images{}, {.batch_size = 8, .progress = nullptr});
   CHECK(distance(history, expected) == 0);
   for (const auto& p : net.parameters()) {
     CHECK((net.get(p.spec.name) == other.get(p.spec.name)));
   }
-  const auto scores = glia::evaluate(net, *kept_validation, loss);
+  const auto scores = glia::evaluate(net, *cached_validation, loss);
   const auto same = glia::evaluate(other, validation, loss);
   CHECK(std::abs(scores.loss - same.loss) < 1e-5);
   CHECK(scores.metric_values == same.metric_values);
-  const auto outputs = glia::predict(net, *kept_validation);
+  const auto outputs = glia::predict(net, *cached_validation);
   CHECK(outputs.dimension() == 2);
   CHECK(test::distance(outputs, glia::predict(other, validation, {.batch_size = 3})) < 1e-5);
 }
@@ -492,7 +495,7 @@ TEST_CASE("outputs are not kept of data that do not fit, and not after Ctrl-C") 
                  "the model takes samples of shape (6, 5, 2), but the data set has samples of "
                  "shape (2,)"));
   const labeled_images data;
-  data.seen->interrupt_at = 3;
+  data.requests->interrupt_at = 3;
   CHECK_FALSE(glia::compute_frozen_outputs(net, data, "some", {.batch_size = 5}, nullptr));
-  CHECK(data.seen->asked[30] == 0);
+  CHECK(data.requests->asked[30] == 0);
 }

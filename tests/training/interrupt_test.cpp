@@ -14,23 +14,25 @@ void handle_with_context(int, siginfo_t*, void*) { ++handled; }
 
 /// What Ctrl-C does now.
 struct sigaction action() {
-  struct sigaction now {};
-  sigaction(SIGINT, nullptr, &now);
-  return now;
+  struct sigaction current {};
+  sigaction(SIGINT, nullptr, &current);
+  return current;
 }
 
 /// Another handler than Ctrl-C's own while it lives.
 struct another_handler {
-  struct sigaction before = action();
+  struct sigaction original = action();
   explicit another_handler(void (*handler)(int)) {
-    struct sigaction own {};
-    own.sa_handler = handler;
-    sigaction(SIGINT, &own, nullptr);
+    struct sigaction replacement {};
+    replacement.sa_handler = handler;
+    sigaction(SIGINT, &replacement, nullptr);
   }
-  explicit another_handler(const struct sigaction& own) { sigaction(SIGINT, &own, nullptr); }
+  explicit another_handler(const struct sigaction& replacement) {
+    sigaction(SIGINT, &replacement, nullptr);
+  }
   another_handler(const another_handler&) = delete;
   another_handler& operator=(const another_handler&) = delete;
-  ~another_handler() { sigaction(SIGINT, &before, nullptr); }
+  ~another_handler() { sigaction(SIGINT, &original, nullptr); }
 };
 
 }  // namespace
@@ -49,7 +51,7 @@ TEST_CASE("what one interrupt guard notes, those inside it and around it know") 
 }
 
 TEST_CASE("a new outermost interrupt guard begins anew and puts back what was before") {
-  const another_handler own(handle);
+  const another_handler handler(handle);
   handled = 0;
   {
     const glia::interrupt_guard guard;
@@ -69,12 +71,12 @@ TEST_CASE("a new outermost interrupt guard begins anew and puts back what was be
 }
 
 TEST_CASE("a handler comes back with its flags and its mask") {
-  struct sigaction own {};
-  own.sa_sigaction = handle_with_context;
-  own.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-  sigemptyset(&own.sa_mask);
-  sigaddset(&own.sa_mask, SIGUSR1);
-  const another_handler set(own);
+  struct sigaction replacement {};
+  replacement.sa_sigaction = handle_with_context;
+  replacement.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  sigemptyset(&replacement.sa_mask);
+  sigaddset(&replacement.sa_mask, SIGUSR1);
+  const another_handler set(replacement);
   for (const bool interrupted : {false, true}) {
     {
       const glia::interrupt_guard guard;
@@ -82,17 +84,17 @@ TEST_CASE("a handler comes back with its flags and its mask") {
         raise(SIGINT);
       }
     }
-    const struct sigaction now = action();
-    CHECK(now.sa_sigaction == handle_with_context);
-    CHECK((now.sa_flags & (SA_SIGINFO | SA_RESTART | SA_ONSTACK)) == own.sa_flags);
-    CHECK((now.sa_flags & static_cast<int>(SA_RESETHAND)) == 0);
-    CHECK(sigismember(&now.sa_mask, SIGUSR1) == 1);
-    CHECK(sigismember(&now.sa_mask, SIGUSR2) == 0);
+    const struct sigaction current = action();
+    CHECK(current.sa_sigaction == handle_with_context);
+    CHECK((current.sa_flags & (SA_SIGINFO | SA_RESTART | SA_ONSTACK)) == replacement.sa_flags);
+    CHECK((current.sa_flags & static_cast<int>(SA_RESETHAND)) == 0);
+    CHECK(sigismember(&current.sa_mask, SIGUSR1) == 1);
+    CHECK(sigismember(&current.sa_mask, SIGUSR2) == 0);
   }
 }
 
 TEST_CASE("where Ctrl-C is ignored, it stays so") {
-  const another_handler own(SIG_IGN);
+  const another_handler handler(SIG_IGN);
   {
     const glia::interrupt_guard guard;
     CHECK(action().sa_handler == SIG_IGN);
@@ -107,15 +109,15 @@ TEST_CASE("a handler that is set while a guard lives stays") {
   const another_handler first(SIG_DFL);
   {
     const glia::interrupt_guard guard;
-    struct sigaction own {};
-    own.sa_handler = handle;
-    sigaction(SIGINT, &own, nullptr);
+    struct sigaction replacement {};
+    replacement.sa_handler = handle;
+    sigaction(SIGINT, &replacement, nullptr);
   }
   CHECK(action().sa_handler == handle);
 }
 
 TEST_CASE("guards on several threads put back what was before") {
-  const another_handler own(handle);
+  const another_handler handler(handle);
   for (int round = 0; round < 5; ++round) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {

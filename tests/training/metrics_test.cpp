@@ -277,8 +277,8 @@ TEST_CASE("metrics that a model or its data cannot have are refused before a ste
   using scores = glia::running_scores;
   scores sums(net.device(), binary);
   glia::batch batch;
-  const std::vector<std::uint32_t> all{0, 1, 2, 3};
-  glia::dataset_view(values).gather(all, batch);
+  const std::vector<std::uint32_t> indices{0, 1, 2, 3};
+  glia::dataset_view(values).gather(indices, batch);
   CHECK_THROWS_AS(trainer.step(batch, &sums), glia::value_error);
   CHECK(trainer.step_count() == 1);
 }
@@ -350,20 +350,20 @@ TEST_CASE("sums go on from where others stopped, to the same bits") {
   // Count, loss and two counting metrics; then mae, auc, r2_score and f1.
   CHECK(whole.sums_so_far().size() == 4 + 1 + 2 * batches * size + 4 + 2);
   for (std::size_t border = 0; border <= batches; ++border) {
-    scores before(device, metrics, 0.25);
+    scores interrupted(device, metrics, 0.25);
     for (std::size_t n = 0; n < border; ++n) {
-      add(before, n);
+      add(interrupted, n);
     }
-    scores after(device, metrics, 0.25);
-    add(after, 3);  // is forgotten
-    after.go_on_from(before.sums_so_far());
-    CHECK(after.sums_so_far() == before.sums_so_far());
+    scores resumed(device, metrics, 0.25);
+    add(resumed, 3);  // is forgotten
+    resumed.go_on_from(interrupted.sums_so_far());
+    CHECK(resumed.sums_so_far() == interrupted.sums_so_far());
     for (std::size_t n = border; n < batches; ++n) {
-      add(after, n);
+      add(resumed, n);
     }
-    CHECK(after.sums_so_far() == whole.sums_so_far());
-    CHECK(after.means().loss == whole.means().loss);
-    CHECK(after.means().metric_values == whole.means().metric_values);
+    CHECK(resumed.sums_so_far() == whole.sums_so_far());
+    CHECK(resumed.means().loss == whole.means().loss);
+    CHECK(resumed.means().metric_values == whole.means().metric_values);
   }
 
   const auto message = [&](std::vector<double> numbers) {

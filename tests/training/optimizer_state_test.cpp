@@ -28,9 +28,9 @@ void step_by_hand(Model& net, State& state, const glia::batch& b, std::size_t st
 glia::batch quadrant_batch() {
   const test::quadrants data{12};
   glia::batch b;
-  std::vector<std::uint32_t> all(12);
-  std::iota(all.begin(), all.end(), 0U);
-  glia::dataset_view(data).gather(all, b);
+  std::vector<std::uint32_t> samples(12);
+  std::iota(samples.begin(), samples.end(), 0U);
+  glia::dataset_view(data).gather(samples, b);
   return b;
 }
 

@@ -54,17 +54,17 @@ TEST_CASE("frozen outputs stand in for their data set in predict, evaluate and f
   const test::quadrants validation{30};
   glia::model net{frozen_start(), {2}};
   std::ostringstream out;
-  const auto kept = glia::compute_frozen_outputs(net, data, "training", {}, &out);
-  const auto kept_validation =
+  const auto cached = glia::compute_frozen_outputs(net, data, "training", {}, &out);
+  const auto cached_validation =
       glia::compute_frozen_outputs(net, validation, "validation", {}, &out);
-  REQUIRE(kept);
-  REQUIRE(kept_validation);
+  REQUIRE(cached);
+  REQUIRE(cached_validation);
   CHECK(test::contains(out.str(), "frozen layers, training"));
   CHECK(test::contains(out.str(), "kept in memory, 1.92 kB"));
-  CHECK(kept->input_shape() == glia::shape{8});
-  CHECK(test::distance(glia::predict(net, *kept), glia::predict(net, data)) < 1e-6);
+  CHECK(cached->input_shape() == glia::shape{8});
+  CHECK(test::distance(glia::predict(net, *cached), glia::predict(net, data)) < 1e-6);
   const glia::softmax_cross_entropy loss;
-  CHECK(glia::evaluate(net, *kept, loss).loss ==
+  CHECK(glia::evaluate(net, *cached, loss).loss ==
         Approx(glia::evaluate(net, data, loss).loss).epsilon(1e-6));
 
   const auto losses = [&](const auto& train, const auto& validate) {
@@ -80,12 +80,12 @@ TEST_CASE("frozen outputs stand in for their data set in predict, evaluate and f
     return result;
   };
   const auto expected = losses(data, validation);
-  CHECK(losses(*kept, *kept_validation) == expected);
-  CHECK(losses(data, *kept_validation) == expected);
-  CHECK(losses(*kept, validation) == expected);
+  CHECK(losses(*cached, *cached_validation) == expected);
+  CHECK(losses(data, *cached_validation) == expected);
+  CHECK(losses(*cached, validation) == expected);
   // Of a model that has nothing frozen they are no samples.
   glia::model open{glia::dense{4}, {8}};
-  CHECK(
-      test::contains(test::message_of<glia::value_error>([&] { (void)glia::predict(open, *kept); }),
-                     "predict: the data set holds outputs of frozen layers"));
+  CHECK(test::contains(
+      test::message_of<glia::value_error>([&] { (void)glia::predict(open, *cached); }),
+      "predict: the data set holds outputs of frozen layers"));
 }

@@ -92,12 +92,12 @@ TEST_CASE("the parts of a step add up to it, what is no kernel in a column of it
                                     rows[0].begin());
   };
   const auto sum = [&](const std::string& name) {
-    double all = 0;
+    double total = 0;
     for (std::size_t i = 1; i + 1 < rows.size(); ++i) {
       const std::string& cell = rows[i][column(name)];
-      all += cell.empty() ? 0 : std::stod(cell);
+      total += cell.empty() ? 0 : std::stod(cell);
     }
-    return all;
+    return total;
   };
   for (const auto* name : {"forward ms", "backward ms", "update ms", "other ms", "share %"}) {
     CAPTURE(name);
@@ -173,9 +173,9 @@ TEST_CASE("the trace is JSON with a row for each thread, within its steps") {
   // Viewers merge a thread 0 with another, and take 1, the process's own number, for the main one.
   CHECK(*threads.begin() == 1);
   CHECK(*threads.rbegin() == threads.size());
-  const std::string all = test::file_content(folder.path() / "a/b/profile.txt");
-  CHECK(test::contains(all, "conv2d_0"));
-  CHECK(test::contains(all, "64 samples each"));
+  const std::string text = test::file_content(folder.path() / "a/b/profile.txt");
+  CHECK(test::contains(text, "conv2d_0"));
+  CHECK(test::contains(text, "64 samples each"));
 
   std::ofstream(folder.path() / "file") << "no folder";
   CHECK_THROWS_AS(profiled(glia::profiler(folder.path() / "file")), glia::data_error);

@@ -15,10 +15,10 @@ using test::message_of;
 
 namespace {
 
-std::uint64_t little_endian(const std::string& bytes, std::size_t at, std::size_t count) {
+std::uint64_t little_endian(const std::string& bytes, std::size_t offset, std::size_t count) {
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    word |= std::uint64_t{static_cast<unsigned char>(bytes.at(at + i))} << (8 * i);
+    word |= std::uint64_t{static_cast<unsigned char>(bytes.at(offset + i))} << (8 * i);
   }
   return word;
 }
@@ -30,12 +30,12 @@ std::vector<std::string> records_of(const std::string& file) {
     return check == static_cast<std::uint32_t>(std::rotr(sum, 15) + 0xA282EAD8U);
   };
   std::vector<std::string> records;
-  for (std::size_t at = 0; at < file.size();) {
-    const std::uint64_t length = little_endian(file, at, 8);
-    REQUIRE(holds(file.substr(at, 8), little_endian(file, at + 8, 4)));
-    records.push_back(file.substr(at + 12, length));
-    REQUIRE(holds(records.back(), little_endian(file, at + 12 + length, 4)));
-    at += 16 + length;
+  for (std::size_t position = 0; position < file.size();) {
+    const std::uint64_t length = little_endian(file, position, 8);
+    REQUIRE(holds(file.substr(position, 8), little_endian(file, position + 8, 4)));
+    records.push_back(file.substr(position + 12, length));
+    REQUIRE(holds(records.back(), little_endian(file, position + 12 + length, 4)));
+    position += 16 + length;
   }
   return records;
 }
@@ -43,18 +43,18 @@ std::vector<std::string> records_of(const std::string& file) {
 /// The fields of a protobuf message: the bytes of their values by number, in their order.
 std::multimap<unsigned, std::string> fields_of(const std::string& message) {
   std::multimap<unsigned, std::string> fields;
-  std::size_t at = 0;
+  std::size_t position = 0;
   const auto varint = [&] {
     std::uint64_t value = 0;
     for (unsigned shift = 0;; shift += 7) {
-      const auto byte = static_cast<unsigned char>(message.at(at++));
+      const auto byte = static_cast<unsigned char>(message.at(position++));
       value |= std::uint64_t{byte & 0x7FU} << shift;
       if (byte < 0x80) {
         return value;
       }
     }
   };
-  while (at < message.size()) {
+  while (position < message.size()) {
     const std::uint64_t key = varint();
     std::string value;
     if ((key & 7U) == 0) {
@@ -64,9 +64,9 @@ std::multimap<unsigned, std::string> fields_of(const std::string& message) {
       }
     } else {
       const std::size_t length = (key & 7U) == 1 ? 8 : (key & 7U) == 5 ? 4 : varint();
-      REQUIRE(length <= message.size() - at);
-      value = message.substr(at, length);
-      at += length;
+      REQUIRE(length <= message.size() - position);
+      value = message.substr(position, length);
+      position += length;
     }
     fields.emplace(static_cast<unsigned>(key >> 3U), value);
   }
@@ -213,16 +213,16 @@ TEST_CASE("a histogram counts finite values in buckets of one width") {
   const auto same = glia::detail::histogram_of(std::vector<double>{3, 3, 3}, 30);
   CHECK(same.limits == std::vector<double>{3});
   CHECK(same.buckets == std::vector<double>{3});
-  const auto none = glia::detail::histogram_of(std::vector<double>{NAN}, 30);
-  CHECK(none.count == 0);
-  CHECK(none.limits.empty());
+  const auto empty = glia::detail::histogram_of(std::vector<double>{NAN}, 30);
+  CHECK(empty.count == 0);
+  CHECK(empty.limits.empty());
 
   // Neither the difference of the largest doubles is one, nor half of the smallest.
-  constexpr double most = std::numeric_limits<double>::max();
-  constexpr double least = std::numeric_limits<double>::denorm_min();
-  CHECK(glia::detail::histogram_of(std::vector<double>{-most, 0, most}, 2).buckets ==
+  constexpr double maximum = std::numeric_limits<double>::max();
+  constexpr double minimum = std::numeric_limits<double>::denorm_min();
+  CHECK(glia::detail::histogram_of(std::vector<double>{-maximum, 0, maximum}, 2).buckets ==
         std::vector<double>{2, 1});
-  for (const double extent : {least, 3 * least}) {
+  for (const double extent : {minimum, 3 * minimum}) {
     const auto tiny = glia::detail::histogram_of(std::vector<double>{0, extent}, 5);
     CHECK(std::is_sorted(tiny.limits.begin(), tiny.limits.end()));
     CHECK(std::accumulate(tiny.buckets.begin(), tiny.buckets.end(), 0.0) == 2);
@@ -299,12 +299,12 @@ TEST_CASE("parameters that are not finite are counted, and break no event file")
 
 TEST_CASE("a training that is gone on with has a file of its own in tensorboard's folder") {
   logged run;
-  const glia::tensorboard to{run.folder};
+  const glia::tensorboard logger{run.folder};
   const auto interrupted = glia::on_event(event::train_batch_end, [](const glia::training& t) {
     return t.step == 5 ? glia::interrupt_training("the test") : glia::keep_training();
   });
-  run.fit(3, {to, interrupted});
-  run.fit(3, {to}, true);
+  run.fit(3, {logger, interrupted});
+  run.fit(3, {logger}, true);
   const std::vector<std::string> files = run.files();
   REQUIRE(files.size() == 2);
   const told first = told_by(files[0]);
@@ -367,8 +367,8 @@ TEST_CASE("TensorBoard reads what was written for it, without the steps that wer
                                   shown(written.buckets[1]) + '\n'));
   for (const char* step : {"1", "2", "3", "4", "5", "6"}) {
     const std::string line = std::string("running_loss ") + step + ' ';
-    const std::size_t at = read.output.find(line);
-    CHECK(at != std::string::npos);
-    CHECK(read.output.find(line, at + 1) == std::string::npos);
+    const std::size_t position = read.output.find(line);
+    CHECK(position != std::string::npos);
+    CHECK(read.output.find(line, position + 1) == std::string::npos);
   }
 }

@@ -65,10 +65,10 @@ TEST_CASE("one seed gives bit-identical weights for 1, 2 and 3 threads") {
     trainer.fit(test::quadrants{500}, {.epochs = 2, .batch_size = 120, .progress = nullptr});
     return test::parameters_of(net);
   };
-  const auto one = train(1, 5);
-  CHECK(one == train(2, 5));
-  CHECK(one == train(3, 5));
-  CHECK(one != train(1, 6));
+  const auto single = train(1, 5);
+  CHECK(single == train(2, 5));
+  CHECK(single == train(3, 5));
+  CHECK(single != train(1, 6));
 }
 
 TEST_CASE("evaluate averages over all samples, the last short batch included") {
@@ -79,11 +79,11 @@ TEST_CASE("evaluate averages over all samples, the last short batch included") {
       glia::evaluate(net, data, glia::softmax_cross_entropy{},
                      {.batch_size = 7, .metrics = std::vector{glia::top_k_accuracy(2)}});
   CHECK(std::abs(whole.loss - parts.loss) < 1e-5);
-  const auto all =
+  const auto scores =
       glia::evaluate(net, data, glia::softmax_cross_entropy{},
                      {.metrics = std::vector{glia::top_k_accuracy(4), glia::accuracy()}});
-  CHECK(all.metric_values.at(0) == 1.0);
-  CHECK(all.metric_values.at(1) <= parts.metric_values.at(0));
+  CHECK(scores.metric_values.at(0) == 1.0);
+  CHECK(scores.metric_values.at(1) <= parts.metric_values.at(0));
   CHECK_THROWS_AS(glia::top_k_accuracy(0), glia::value_error);
 }
 
@@ -225,8 +225,8 @@ TEST_CASE("a model that ends in a softmax or sigmoid is refused by losses that a
   CHECK(message(glia::dense{3}, softmax_loss).empty());
   CHECK(message(glia::dense{3, glia::relu}, softmax_loss).empty());
   CHECK(message(to_probabilities, glia::mean_squared_error{}).empty());
-  const auto own = [](const auto& y, const auto&) { return glia::ops::mean_per_sample(y); };
-  CHECK(message(to_probabilities, own).empty());
+  const auto user_loss = [](const auto& y, const auto&) { return glia::ops::mean_per_sample(y); };
+  CHECK(message(to_probabilities, user_loss).empty());
 }
 
 namespace {
@@ -289,18 +289,18 @@ TEST_CASE("metrics that count classes refuse targets that are none") {
 
 TEST_CASE("a single output stands for class 1 above 0 as a logit, above 1/2 as a value") {
   // Samples 0 to 3, of class 1 from 2 on.
-  const valued ones{{{0}, {0}, {1}, {1}}};
+  const valued binary{{{0}, {0}, {1}, {1}}};
   const valued signs{{{-1}, {-1}, {1}, {1}}};
   const valued soft{{{0.1F}, {0.4F}, {0.6F}, {0.9F}}};
-  CHECK(accuracy_of(ones, glia::sigmoid_cross_entropy{}, 1, 1, -1.5F) == 1);
+  CHECK(accuracy_of(binary, glia::sigmoid_cross_entropy{}, 1, 1, -1.5F) == 1);
   CHECK(accuracy_of(soft, glia::sigmoid_cross_entropy{}, 1, 1, -1.5F) == 1);
   CHECK(accuracy_of(signs, glia::hinge{}, 1, 1, -1.5F) == 1);
   // Outputs 0.2, 0.4, 0.6, 0.8: what a regression to 0 and 1 comes to.
-  CHECK(accuracy_of(ones, glia::mean_squared_error{}, 1, 0.2F, 0.2F) == 1);
-  CHECK(accuracy_of(ones, glia::mean_squared_error{}, 1, 1, -1.5F, glia::sigmoid) == 1);
-  const auto own = [](const auto& y, const auto&) { return glia::ops::mean_per_sample(y); };
-  CHECK(accuracy_of(ones, own, 1, 1, -1.5F, glia::sigmoid) == 1);
-  CHECK(accuracy_of(ones, own, 1, 1, -1.5F) == 1);
+  CHECK(accuracy_of(binary, glia::mean_squared_error{}, 1, 0.2F, 0.2F) == 1);
+  CHECK(accuracy_of(binary, glia::mean_squared_error{}, 1, 1, -1.5F, glia::sigmoid) == 1);
+  const auto user_loss = [](const auto& y, const auto&) { return glia::ops::mean_per_sample(y); };
+  CHECK(accuracy_of(binary, user_loss, 1, 1, -1.5F, glia::sigmoid) == 1);
+  CHECK(accuracy_of(binary, user_loss, 1, 1, -1.5F) == 1);
 }
 
 TEST_CASE("metrics ask for no more classes than there are") {

@@ -47,11 +47,12 @@ TEST_CASE("clips are samples: frames spread over them, resized, normalized, with
     CHECK(frames == glia::read_frames(c.files[i].path, 4, {.height = 16, .width = 24}));
     std::vector<float> values(4 * 16 * 24 * 3);
     data.input(i, values);
-    for (std::size_t at = 0; at < values.size(); ++at) {
-      const std::size_t within = at % (16 * 24 * 3);
-      const std::uint8_t pixel = frames[at / (16 * 24 * 3)].pixels[within];
-      REQUIRE(values[at] == (static_cast<float>(pixel) / 255.0F - glia::imagenet_mean[at % 3]) /
-                                glia::imagenet_std[at % 3]);
+    for (std::size_t index = 0; index < values.size(); ++index) {
+      const std::size_t offset = index % (16 * 24 * 3);
+      const std::uint8_t pixel = frames[index / (16 * 24 * 3)].pixels[offset];
+      REQUIRE(values[index] ==
+              (static_cast<float>(pixel) / 255.0F - glia::imagenet_mean[index % 3]) /
+                  glia::imagenet_std[index % 3]);
     }
   }
   const glia::clip_dataset cropped(
@@ -63,7 +64,7 @@ TEST_CASE("clips are samples: frames spread over them, resized, normalized, with
 TEST_CASE("batches of clips are the same on one, two and three threads") {
   const labeled_clips c;
   for (const bool augmented : {false, true}) {
-    const auto with = [&](std::size_t threads) {
+    const auto make_data = [&](std::size_t threads) {
       return glia::clip_dataset(c.files,
                                 {.frames = 5,
                                  .height = 16,
@@ -71,11 +72,11 @@ TEST_CASE("batches of clips are the same on one, two and three threads") {
                                  .augmentation = augmented ? clip_changes : glia::augmentation{},
                                  .threads = threads});
     };
-    const auto values = test::whole_batch(with(1));
-    CHECK(test::whole_batch(with(2)) == values);
-    CHECK(test::whole_batch(with(3)) == values);
+    const auto values = test::whole_batch(make_data(1));
+    CHECK(test::whole_batch(make_data(2)) == values);
+    CHECK(test::whole_batch(make_data(3)) == values);
     std::vector<float> single(5 * 16 * 24 * 3);
-    with(3).input(4, single);
+    make_data(3).input(4, single);
     CHECK(std::equal(single.begin(), single.end(),
                      values.begin() + static_cast<std::ptrdiff_t>(4 * single.size())));
   }

@@ -126,12 +126,12 @@ class clip_writer {
     judge(av_frame_make_writable(frame_.get()));
     for (int y = 0; y < kind_.height; ++y) {
       for (int x = 0; x < kind_.width; ++x) {
-        const auto at = static_cast<std::size_t>(y * kind_.width + x) * 3;
-        frame_->data[0][y * frame_->linesize[0] + x] = picture.pixels[at];
+        const auto offset = static_cast<std::size_t>(y * kind_.width + x) * 3;
+        frame_->data[0][y * frame_->linesize[0] + x] = picture.pixels[offset];
         frame_->data[1][y / 2 * frame_->linesize[1] + x / 2] =
-            static_cast<std::uint8_t>(picture.pixels[at + 1] / 2 + 64);
+            static_cast<std::uint8_t>(picture.pixels[offset + 1] / 2 + 64);
         frame_->data[2][y / 2 * frame_->linesize[2] + x / 2] =
-            static_cast<std::uint8_t>(picture.pixels[at + 2] / 2 + 64);
+            static_cast<std::uint8_t>(picture.pixels[offset + 2] / 2 + 64);
       }
     }
     frame_->pts =
@@ -162,15 +162,16 @@ class clip_writer {
       packet_->pts += static_cast<std::int64_t>(frameless_);
       packet_->dts += static_cast<std::int64_t>(frameless_);
       const std::int64_t time = packet_->pts;
-      const bool more = kind_.frameless_every != 0 && packets_ % kind_.frameless_every == 0 &&
-                        frameless_ < kind_.most_frameless;
+      const bool adds_frameless = kind_.frameless_every != 0 &&
+                                  packets_ % kind_.frameless_every == 0 &&
+                                  frameless_ < kind_.most_frameless;
       av_packet_rescale_ts(packet_.get(), codec_->time_base, stream_->time_base);
       judge(av_interleaved_write_frame(container_, packet_.get()));
-      if (more) {
+      if (adds_frameless) {
         // A start, type P, no full second, a mark, five bits of time, a mark, not coded, filled up.
-        static constexpr std::uint8_t none[] = {0, 0, 1, 0xB6, 0b01010000, 0b01001111};
-        judge(av_new_packet(packet_.get(), sizeof none));
-        std::copy(std::begin(none), std::end(none), packet_->data);
+        static constexpr std::uint8_t content[] = {0, 0, 1, 0xB6, 0b01010000, 0b01001111};
+        judge(av_new_packet(packet_.get(), sizeof content));
+        std::copy(std::begin(content), std::end(content), packet_->data);
         packet_->stream_index = 0;
         packet_->pts = packet_->dts = time + 1;
         av_packet_rescale_ts(packet_.get(), codec_->time_base, stream_->time_base);

@@ -121,9 +121,9 @@ std::size_t place_of(const test::bytes& file, const std::string& letters) {
       std::search(file.begin(), file.end(), letters.begin(), letters.end()) - file.begin());
 }
 
-void put_little_endian(test::bytes& file, std::size_t at, std::uint32_t value) {
+void put_little_endian(test::bytes& file, std::size_t offset, std::uint32_t value) {
   for (std::size_t i = 0; i < 4; ++i) {
-    file.at(at + i) = static_cast<std::uint8_t>(value >> (8 * i));
+    file.at(offset + i) = static_cast<std::uint8_t>(value >> (8 * i));
   }
 }
 
@@ -150,13 +150,13 @@ std::optional<std::string> frames_of_program(const std::filesystem::path& path) 
 template <class Call>
 std::string standard_error_of(const std::filesystem::path& path, const Call& call) {
   std::cerr.flush();
-  const int before = dup(STDERR_FILENO);
+  const int original = dup(STDERR_FILENO);
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   dup2(file, STDERR_FILENO);
   call();
-  dup2(before, STDERR_FILENO);
+  dup2(original, STDERR_FILENO);
   close(file);
-  close(before);
+  close(original);
   return test::file_content(path);
 }
 
@@ -199,9 +199,9 @@ TEST_CASE("decoding may begin where nothing shown later needs what is before") {
   REQUIRE(late);
   CHECK(late->entries == frame_list{0, 3});
   // One that is shown in its own place, but between frames that change theirs.
-  const auto between = order_of_frames(packets({{0, true}, {3, false}, {2, true}, {1, false}}));
-  REQUIRE(between);
-  CHECK(between->entries == frame_list{0});
+  const auto interleaved = order_of_frames(packets({{0, true}, {3, false}, {2, true}, {1, false}}));
+  REQUIRE(interleaved);
+  CHECK(interleaved->entries == frame_list{0});
   CHECK_FALSE(order_of_frames({}));
   CHECK_FALSE(order_of_frames(packets({{0, false}, {1, true}})));
   CHECK_FALSE(order_of_frames(packets({{2, true}, {1, false}})));
@@ -287,12 +287,12 @@ TEST_CASE("what the first frame alone says of a clip holds where it is passed ov
   // The tables of quantization become comments in all frames but the first.
   const auto packets = packets_of(folder.path() / "made");
   for (std::size_t i = 1; i < packets.size(); ++i) {
-    const auto from = file.begin() + static_cast<std::ptrdiff_t>(packets[i].first);
+    const auto begin = file.begin() + static_cast<std::ptrdiff_t>(packets[i].first);
     const test::bytes tables{0xFF, 0xDB};
-    const auto at = std::search(from, from + static_cast<std::ptrdiff_t>(packets[i].size),
-                                tables.begin(), tables.end());
-    REQUIRE(at[1] == 0xDB);
-    at[1] = 0xFE;
+    const auto found = std::search(begin, begin + static_cast<std::ptrdiff_t>(packets[i].size),
+                                   tables.begin(), tables.end());
+    REQUIRE(found[1] == 0xDB);
+    found[1] = 0xFE;
   }
   folder.write("tables", file);
   CHECK(glia::read_frames(folder.path() / "tables", 1) == whole);
@@ -304,10 +304,10 @@ TEST_CASE("packets that stand for no frame are not counted as one") {
   for (const std::string format : {"avi", "matroska"}) {
     const std::filesystem::path path = folder.path() / ("frameless." + format);
     // The second time all stand before what one frame needs, where they could go unseen.
-    for (const std::size_t most : {std::size_t{100}, std::size_t{3}}) {
+    for (const std::size_t limit : {std::size_t{100}, std::size_t{3}}) {
       test::write_numbered(
           path, 30,
-          {.format = format, .frameless_every = most == 3 ? 1U : 4U, .most_frameless = most});
+          {.format = format, .frameless_every = limit == 3 ? 1U : 4U, .most_frameless = limit});
       for (const bool seek : {true, false}) {
         for (const std::size_t count : {1U, 2U, 6U, 30U}) {
           CHECK(test::numbers_of(glia::read_frames(path, count, {.seek = seek})) ==
@@ -394,14 +394,14 @@ TEST_CASE("colors are those of the ffmpeg program, to the bit") {
     if (!expected) {
       GLIA_SKIP("no ffmpeg program");
     }
-    std::string got;
+    std::string actual;
     for (const glia::image& picture : glia::read_frames(path, 6)) {
       REQUIRE(picture.height == height);
       REQUIRE(picture.width == width);
-      got.append(picture.pixels.begin(), picture.pixels.end());
+      actual.append(picture.pixels.begin(), picture.pixels.end());
     }
     INFO(kind.codec << ' ' << height << " x " << width);
-    CHECK((got == *expected));
+    CHECK((actual == *expected));
   }
 }
 
@@ -495,9 +495,11 @@ TEST_CASE("files that are no clips are named, and it is said why") {
 TEST_CASE("a clip cannot have other files read, and names are no addresses") {
   const test::temporary_folder folder;
   struct folder_change {
-    explicit folder_change(const std::filesystem::path& to) { std::filesystem::current_path(to); }
-    ~folder_change() { std::filesystem::current_path(before); }
-    std::filesystem::path before = std::filesystem::current_path();
+    explicit folder_change(const std::filesystem::path& target) {
+      std::filesystem::current_path(target);
+    }
+    ~folder_change() { std::filesystem::current_path(original); }
+    std::filesystem::path original = std::filesystem::current_path();
   } const change(folder.path());
   test::write_numbered("secret.avi", 5);
   folder.write("list.avi", test::text_file("ffconcat version 1.0\nfile secret.avi\n"));

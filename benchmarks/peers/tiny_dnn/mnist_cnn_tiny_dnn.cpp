@@ -151,10 +151,10 @@ class padded_dropout : public tiny_dnn::layer {
  public:
   using Activation = tiny_dnn::activation::identity;
 
-  padded_dropout(const tiny_dnn::shape3d& in, float rate, tiny_dnn::serial_size_t pad)
+  padded_dropout(const tiny_dnn::shape3d& input, float rate, tiny_dnn::serial_size_t pad)
       : layer({tiny_dnn::vector_type::data}, {tiny_dnn::vector_type::data}),
-        in_(in),
-        out_(in.width_ + pad, in.height_ + pad, in.depth_),
+        in_(input),
+        out_(input.width_ + pad, input.height_ + pad, input.depth_),
         dropped_(static_cast<std::uint64_t>(rate * 65536)),
         scale_(1 / (1 - rate)) {}
 
@@ -165,21 +165,21 @@ class padded_dropout : public tiny_dnn::layer {
     training_ = phase == tiny_dnn::net_phase::train;
   }
 
-  void forward_propagation(const std::vector<tiny_dnn::tensor_t*>& in,
+  void forward_propagation(const std::vector<tiny_dnn::tensor_t*>& inputs,
                            std::vector<tiny_dnn::tensor_t*>& out) override {
-    const std::size_t samples = in[0]->size();
+    const std::size_t samples = inputs[0]->size();
     if (training_ && factors_.size() < samples) factors_.resize(samples, vec_t(in_.size()));
     ++steps_;
     tiny_dnn::for_i(parallelize_, samples, [&](int sample) {
-      const float* from = (*in[0])[sample].data();
-      float* to = (*out[0])[sample].data();
+      const float* source = (*inputs[0])[sample].data();
+      float* target = (*out[0])[sample].data();
       if (!training_)
         return each_row(
-            [&](std::size_t i, std::size_t o) { std::copy_n(from + i, in_.width_, to + o); });
+            [&](std::size_t i, std::size_t o) { std::copy_n(source + i, in_.width_, target + o); });
       float* factors = factors_[sample].data();
       draw(factors, (steps_ << 32) + static_cast<std::uint64_t>(sample));
       each_row([&](std::size_t i, std::size_t o) {
-        for (std::size_t x = 0; x < in_.width_; ++x) to[o + x] = from[i + x] * factors[i + x];
+        for (std::size_t x = 0; x < in_.width_; ++x) target[o + x] = source[i + x] * factors[i + x];
       });
     });
   }
@@ -189,11 +189,11 @@ class padded_dropout : public tiny_dnn::layer {
                         std::vector<tiny_dnn::tensor_t*>& out_grad,
                         std::vector<tiny_dnn::tensor_t*>& in_grad) override {
     tiny_dnn::for_i(parallelize_, in_grad[0]->size(), [&](int sample) {
-      const float* from = (*out_grad[0])[sample].data();
-      float* to = (*in_grad[0])[sample].data();
+      const float* source = (*out_grad[0])[sample].data();
+      float* target = (*in_grad[0])[sample].data();
       const float* factors = factors_[sample].data();
       each_row([&](std::size_t i, std::size_t o) {
-        for (std::size_t x = 0; x < in_.width_; ++x) to[i + x] = from[o + x] * factors[i + x];
+        for (std::size_t x = 0; x < in_.width_; ++x) target[i + x] = source[o + x] * factors[i + x];
       });
     });
   }

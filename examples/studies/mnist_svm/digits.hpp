@@ -51,26 +51,26 @@ inline void write_csv(const std::filesystem::path& path, const glia::image_bytes
 /// Reads the first `rows` rows of a file of `write_csv`, or all rows if the file has fewer. Throws
 /// `glia::data_error`, with the number of the line, if the file has another format.
 inline digits read_csv(const std::filesystem::path& path, std::size_t rows) {
-  std::ifstream in(path);
+  std::ifstream file(path);
   std::string line;
-  std::getline(in, line);
+  std::getline(file, line);
   const bool labeled = line.starts_with("label,");
   glia::require<glia::data_error>(
       labeled || line.starts_with("pixel0"), path.string(),
       ": expected a file whose header is label,pixel0,... or pixel0,...");
   const auto columns = static_cast<std::size_t>(std::count(line.begin(), line.end(), ',')) + 1;
   digits result{.width = columns - (labeled ? 1 : 0), .pixels = {}, .labels = {}};
-  for (std::size_t n = 0; n < rows && std::getline(in, line); ++n) {
-    const char* at = line.data();
-    const char* const end = at + line.size();
+  for (std::size_t n = 0; n < rows && std::getline(file, line); ++n) {
+    const char* position = line.data();
+    const char* const end = position + line.size();
     for (std::size_t column = 0; column < columns; ++column) {
       std::uint8_t value = 0;
-      const auto [next, failure] = std::from_chars(at, end, value);
+      const auto [next, failure] = std::from_chars(position, end, value);
       const bool separated = column + 1 < columns ? next != end && *next == ',' : next == end;
       glia::require<glia::data_error>(failure == std::errc() && separated, path.string(), ": line ",
                                       n + 2, ": expected ", columns, " whole numbers up to 255");
       (labeled && column == 0 ? result.labels : result.pixels).push_back(value);
-      at = next + (column + 1 < columns ? 1 : 0);
+      position = next + (column + 1 < columns ? 1 : 0);
     }
   }
   return result;

@@ -30,9 +30,9 @@ inline glia::image picture_of(std::span<const std::uint8_t> pixels, std::uint8_t
 /// (pixels.svg and pixels.png).
 inline void write_pictures(const std::filesystem::path& folder, const digits& gray,
                            const digits& binary) {
-  const std::vector<glia::framed_image> both{{picture_of(gray.row(0), 255)},
-                                             {picture_of(binary.row(0), 1)}};
-  glia::write_png(folder / "digit.png", glia::image_grid(both, {.columns = 2}));
+  const std::vector<glia::framed_image> images{{picture_of(gray.row(0), 255)},
+                                               {picture_of(binary.row(0), 1)}};
+  glia::write_png(folder / "digit.png", glia::image_grid(images, {.columns = 2}));
   const auto histogram = [](const std::string& title, std::span<const std::uint8_t> pixels,
                             double brightest, std::size_t bins) {
     return glia::plot::histogram_chart({{.values = {pixels.begin(), pixels.end()}}},

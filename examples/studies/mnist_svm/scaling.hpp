@@ -39,9 +39,9 @@ inline glia::image_bytes rows_of(const digits& data, std::span<const std::size_t
 
 /// Throws where there are too few images that are not held out for one of the sizes, or no sizes.
 inline void require_sizes(const settings& s, std::size_t images) {
-  const std::size_t most = images - s.rows / 5;
+  const std::size_t limit = images - s.rows / 5;
   for (const std::size_t size : s.sizes) {
-    glia::require<glia::value_error>(size > 0 && size <= most, "expected --sizes of 1 to ", most,
+    glia::require<glia::value_error>(size > 0 && size <= limit, "expected --sizes of 1 to ", limit,
                                      " rows, got ", size);
   }
 }
@@ -55,18 +55,18 @@ inline void measure_one(const settings& s) {
     split.train.push_back(row);
   }
   split.train.resize(s.measured_rows);
-  const auto before = static_cast<double>(glia::resident_bytes());
+  const auto initial_bytes = static_cast<double>(glia::resident_bytes());
   const auto start = std::chrono::steady_clock::now();
   const auto report = [&](const auto& accuracy) {
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    const double more = static_cast<double>(glia::peak_resident_bytes()) - before;
-    std::cout << taken.count() << ' ' << more << ' ' << accuracy() << '\n';
+    const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - start;
+    const double bytes = static_cast<double>(glia::peak_resident_bytes()) - initial_bytes;
+    std::cout << duration.count() << ' ' << bytes << ' ' << accuracy() << '\n';
   };
   if (s.measure == "svm") {
     const digit_svm trained(data, split.train, gamma_of(s.gammas.front(), data, split.train));
     report([&] { return trained.accuracy(data, split.held_out); });
   } else {
-    glia::model net{perceptron(), {data.width}, make_device(s.where), {.seed = s.seed}};
+    glia::model net{perceptron(), {data.width}, make_device(s.device), {.seed = s.seed}};
     const glia::softmax_cross_entropy loss;
     glia::trainer trainer{net, loss, glia::adam{1e-3}, {.seed = s.seed}};
     trainer.fit(rows_of(data, split.train),
@@ -79,7 +79,7 @@ inline void measure_one(const settings& s) {
 /// another one would find there.
 inline std::vector<measurement> measure(const std::string& program, const std::string& model,
                                         const settings& s) {
-  std::vector<measurement> all;
+  std::vector<measurement> measurements;
   for (const std::size_t rows : s.sizes) {
     std::vector<std::string> arguments{program,
                                        "--measure",
@@ -96,15 +96,15 @@ inline std::vector<measurement> measure(const std::string& program, const std::s
                                        std::to_string(s.epochs),
                                        "--seed",
                                        std::to_string(s.seed)};
-    const std::vector<std::string> device = s.where.arguments();
+    const std::vector<std::string> device = s.device.arguments();
     arguments.insert(arguments.end(), device.begin(), device.end());
     const glia::plot::program_result result = glia::plot::run_program(arguments);
-    measurement one{.rows = static_cast<double>(rows)};
-    std::istringstream(result.output) >> one.seconds >> one.bytes >> one.accuracy;
+    measurement point{.rows = static_cast<double>(rows)};
+    std::istringstream(result.output) >> point.seconds >> point.bytes >> point.accuracy;
     glia::require<glia::data_error>(result.status == 0, "measuring failed: ", result.errors);
-    all.push_back(one);
+    measurements.push_back(point);
   }
-  return all;
+  return measurements;
 }
 
 /// a n^b, the line of least squares through the logarithms of the values that are not 0.
@@ -112,16 +112,16 @@ struct power_law {
   double factor = 0;
   double exponent = 0;
 
-  power_law(const std::vector<measurement>& all, double measurement::*what) {
+  power_law(const std::vector<measurement>& measurements, double measurement::*quantity) {
     double n = 0;
     double sx = 0;
     double sy = 0;
     double sxx = 0;
     double sxy = 0;
-    for (const measurement& m : all) {
-      if (m.*what > 0) {
+    for (const measurement& m : measurements) {
+      if (m.*quantity > 0) {
         const double x = std::log(m.rows);
-        const double y = std::log(m.*what);
+        const double y = std::log(m.*quantity);
         n += 1;
         sx += x;
         sy += y;
@@ -139,20 +139,20 @@ struct power_law {
 /// One of a model's measurements against the rows, and the law through them as far as it is
 /// extrapolated; both in the palette's color of that number.
 inline std::vector<glia::plot::series> curve_of(const std::string& name,
-                                                const std::vector<measurement>& all,
-                                                double measurement::*what, double unit,
+                                                const std::vector<measurement>& measurements,
+                                                double measurement::*quantity, double unit,
                                                 double farthest, std::size_t color) {
-  const power_law law(all, what);
+  const power_law law(measurements, quantity);
   glia::plot::series measured{.name = name, .style = glia::plot::marks::points, .color = color};
   glia::plot::series fitted{.name = "",
-                            .x = {all.front().rows, farthest},
-                            .y = {law(all.front().rows) / unit, law(farthest) / unit},
+                            .x = {measurements.front().rows, farthest},
+                            .y = {law(measurements.front().rows) / unit, law(farthest) / unit},
                             .style = glia::plot::marks::line,
                             .dashed = true,
                             .color = color};
-  for (const measurement& m : all) {
+  for (const measurement& m : measurements) {
     measured.x.push_back(m.rows);
-    measured.y.push_back(m.*what / unit);
+    measured.y.push_back(m.*quantity / unit);
   }
   return {std::move(measured), std::move(fitted)};
 }
@@ -174,9 +174,8 @@ inline void compare_scaling(const std::string& program, const settings& s) {
     }
     std::cout << '\n';
   }
-  const auto law = [&](const std::vector<measurement>& all, double measurement::*what) {
-    return power_law(all, what);
-  };
+  const auto law = [&](const std::vector<measurement>& measurements,
+                       double measurement::*quantity) { return power_law(measurements, quantity); };
   const auto farthest = static_cast<double>(s.extrapolate);
   std::cout << "If time and memory go on growing as powers of the rows n, SVM time n^"
             << law(svm, &measurement::seconds).exponent << ", memory n^"
@@ -193,19 +192,20 @@ inline void compare_scaling(const std::string& program, const settings& s) {
                "35,000 rows of ten).\n";
 
   std::vector<glia::plot::chart> panels;
-  for (const auto& [what, unit, label] :
+  for (const auto& [quantity, unit, label] :
        {std::tuple(&measurement::seconds, 1.0, "seconds of training"),
         std::tuple(&measurement::bytes, 1e6, "MB beyond the data")}) {
-    std::vector<glia::plot::series> all =
-        curve_of("support vector machine", svm, what, unit, farthest, 0);
-    for (glia::plot::series& one : curve_of("perceptron", perceptron, what, unit, farthest, 1)) {
-      all.push_back(std::move(one));
+    std::vector<glia::plot::series> curves =
+        curve_of("support vector machine", svm, quantity, unit, farthest, 0);
+    for (glia::plot::series& curve :
+         curve_of("perceptron", perceptron, quantity, unit, farthest, 1)) {
+      curves.push_back(std::move(curve));
     }
-    panels.push_back(glia::plot::curves_chart(all, {.title = label,
-                                                    .x_label = "rows trained with",
-                                                    .log_x = true,
-                                                    .log_y = true,
-                                                    .canvas = {.width = 560, .height = 440}}));
+    panels.push_back(glia::plot::curves_chart(curves, {.title = label,
+                                                       .x_label = "rows trained with",
+                                                       .log_x = true,
+                                                       .log_y = true,
+                                                       .canvas = {.width = 560, .height = 440}}));
   }
   for (const char* name : {"scaling.svg", "scaling.png"}) {
     glia::plot::panels(s.output / name, panels,

@@ -16,7 +16,7 @@ struct settings {
   std::uint64_t seed = 1;
   std::string measure;  // what a program that this one starts shall train, and with how many rows
   std::size_t measured_rows = 0;
-  device_choice where;  // of the perceptron; the support vector machine runs on the cpu
+  device_choice device;  // of the perceptron; the support vector machine runs on the cpu
 };
 
 inline void add_options(CLI::App& app, settings& s) {
@@ -36,7 +36,7 @@ inline void add_options(CLI::App& app, settings& s) {
       ->check(CLI::Range(1.0, 1e12));
   app.add_option("--epochs", s.epochs, "of the perceptron")->check(at_least_one);
   app.add_option("--seed", s.seed, "of the split and of the perceptron");
-  add_device_options(app, s.where);
+  add_device_options(app, s.device);
   app.add_option("--measure", s.measure, "train one model alone, and print what it took")
       ->check(CLI::IsMember({"svm", "perceptron"}))
       ->group("");

@@ -36,8 +36,8 @@ inline double gamma_of(const std::string& name, const digits& data,
   }
   double gamma = 0;
   const char* const end = name.data() + name.size();
-  const auto [at, failure] = std::from_chars(name.data(), end, gamma);
-  glia::require<glia::value_error>(failure == std::errc() && at == end && gamma > 0,
+  const auto [position, failure] = std::from_chars(name.data(), end, gamma);
+  glia::require<glia::value_error>(failure == std::errc() && position == end && gamma > 0,
                                    "expected --gamma auto, scale or a positive number, got '", name,
                                    "'");
   return gamma;

@@ -23,22 +23,22 @@ struct scaling_panel {
                                         const std::vector<measurement>& checked, const X& x_of,
                                         const Y& y_of, const Law& law) const {
     namespace plot = glia::plot;
-    const auto points = [&](const std::string& name, const std::vector<measurement>& all,
+    const auto points = [&](const std::string& name, const std::vector<measurement>& data,
                             std::size_t color) {
       plot::series s{.name = name, .style = plot::marks::points, .color = color};
-      for (const measurement& m : all) {
+      for (const measurement& m : data) {
         s.x.push_back(x_of(m));
         s.y.push_back(y_of(m) / unit);
       }
       return s;
     };
-    std::vector<plot::series> all{points("measured", fitted, 0)};
+    std::vector<plot::series> curves{points("measured", fitted, 0)};
     if (!checked.empty()) {
-      all.push_back(points("checked", checked, 1));
+      curves.push_back(points("checked", checked, 1));
     }
-    double low = all[0].x[0];
+    double low = curves[0].x[0];
     double high = low;
-    for (const plot::series& s : all) {
+    for (const plot::series& s : curves) {
       for (const double x : s.x) {
         low = std::min(low, x);
         high = std::max(high, x);
@@ -52,41 +52,42 @@ struct scaling_panel {
     for (int i = 0; i <= steps; ++i) {
       const double share = static_cast<double>(i) / steps;
       const double x = log_x ? low * std::pow(high / low, share) : low + (high - low) * share;
-      const estimate at = law(x);
+      const estimate y = law(x);
       line.x.push_back(x);
-      line.y.push_back(at.value / unit);
-      line.low.push_back(at.low / unit);
-      line.high.push_back(at.high / unit);
+      line.y.push_back(y.value / unit);
+      line.low.push_back(y.low / unit);
+      line.high.push_back(y.high / unit);
     }
-    all.insert(all.begin(), std::move(line));
-    return plot::curves_chart(all, {.title = title,
-                                    .x_label = x_label,
-                                    .log_x = log_x,
-                                    .canvas = {.width = 600, .height = 440}});
+    curves.insert(curves.begin(), std::move(line));
+    return plot::curves_chart(curves, {.title = title,
+                                       .x_label = x_label,
+                                       .log_x = log_x,
+                                       .canvas = {.width = 600, .height = 440}});
   }
 };
 
 /// Time and memory against the batch and against the images, as scaling.svg and scaling.png.
 inline void draw(const std::filesystem::path& folder, const std::string& title,
-                 const measurements& all, const std::vector<measurement>& checked, const fits& of) {
-  const double batch = all.sizes.front().batch;
-  const double images = all.batches.front().images;
+                 const measurements& measured, const std::vector<measurement>& checked,
+                 const fits& laws) {
+  const double batch = measured.sizes.front().batch;
+  const double images = measured.batches.front().images;
   const auto batch_of = [](const measurement& m) { return m.batch; };
   const auto images_of = [](const measurement& m) { return m.images; };
   const auto bytes_of = [](const measurement& m) { return m.bytes; };
   const std::vector<glia::plot::chart> panels{
       scaling_panel{"microseconds of training for an image", "batch", true, 1e-6}.drawn(
-          all.batches, {}, batch_of, [](const measurement& m) { return m.seconds / m.images; },
-          [&](double x) { return of.image.line.mean(per_batch(x, images)); }),
+          measured.batches, {}, batch_of, [](const measurement& m) { return m.seconds / m.images; },
+          [&](double x) { return laws.image.line.mean(per_batch(x, images)); }),
       scaling_panel{"seconds of an epoch", "images"}.drawn(
-          all.sizes, checked, images_of, [](const measurement& m) { return m.seconds; },
-          [&](double x) { return of.epoch.line.mean(per_image(batch, x)); }),
+          measured.sizes, checked, images_of, [](const measurement& m) { return m.seconds; },
+          [&](double x) { return laws.epoch.line.mean(per_image(batch, x)); }),
       scaling_panel{"peak memory, MB", "batch", false, 1e6}.drawn(
-          all.batches, {}, batch_of, bytes_of,
-          [&](double x) { return of.memory.line.mean(per_both(x, images)); }),
+          measured.batches, {}, batch_of, bytes_of,
+          [&](double x) { return laws.memory.line.mean(per_both(x, images)); }),
       scaling_panel{"peak memory, MB", "images", false, 1e6}.drawn(
-          all.sizes, checked, images_of, bytes_of,
-          [&](double x) { return of.memory.line.mean(per_both(batch, x)); })};
+          measured.sizes, checked, images_of, bytes_of,
+          [&](double x) { return laws.memory.line.mean(per_both(batch, x)); })};
   for (const char* name : {"scaling.svg", "scaling.png"}) {
     glia::plot::panels(folder / name, panels, {.title = title});
   }

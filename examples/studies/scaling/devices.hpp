@@ -31,7 +31,7 @@ inline std::vector<device> read_devices(const std::filesystem::path& path) {
   const auto flops = table.column("flops_per_second");
   const auto memory = table.column("memory_bytes");
   const auto price = table.column("dollars_per_hour");
-  std::vector<device> all;
+  std::vector<device> devices;
   for (std::size_t i = 0; i < table.rows(); ++i) {
     const std::string& name = table.class_names("name")[static_cast<std::size_t>(names(i))];
     glia::require<glia::data_error>(images(i) >= 0 && flops(i) >= 0 && images(i) + flops(i) > 0,
@@ -39,8 +39,8 @@ inline std::vector<device> read_devices(const std::filesystem::path& path) {
                                     "': expected images_per_second or flops_per_second above 0");
     glia::require<glia::data_error>(memory(i) > 0 && price(i) >= 0, path.string(), ": '", name,
                                     "': expected memory_bytes above 0 and dollars_per_hour");
-    all.push_back(
+    devices.push_back(
         {name, flops(i) > 0 ? flops(i) : images(i) * resnet50_flops, memory(i), price(i)});
   }
-  return all;
+  return devices;
 }

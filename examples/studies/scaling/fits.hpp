@@ -16,23 +16,23 @@ struct fitted_law {
 
 /// Puts a law through `value` of the measurements; `terms` gives its terms for one of them.
 template <class Terms, class Value>
-fitted_law fit(const std::vector<measurement>& all, const Terms& terms, const Value& value) {
+fitted_law fit(const std::vector<measurement>& points, const Terms& terms, const Value& value) {
   std::vector<std::vector<double>> x;
   std::vector<double> y;
-  for (const measurement& m : all) {
+  for (const measurement& m : points) {
     x.push_back(terms(m.batch, m.images));
     y.push_back(value(m));
   }
   fitted_law law{.line = {x, y}};
-  for (const std::vector<double>& at : x) {
+  for (const std::vector<double>& row : x) {
     double sum = 0;
     double count = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      sum += x[i] == at ? y[i] : 0;
-      count += x[i] == at ? 1 : 0;
+      sum += x[i] == row ? y[i] : 0;
+      count += x[i] == row ? 1 : 0;
     }
     const double mean = sum / count;
-    law.worst = std::max(law.worst, std::abs(mean - law.line.mean(at).value) / mean);
+    law.worst = std::max(law.worst, std::abs(mean - law.line.mean(row).value) / mean);
   }
   return law;
 }
@@ -49,18 +49,18 @@ struct fits {
   fitted_law prediction;  ///< seconds = a + b N
   fitted_law memory;      ///< bytes = c + d batch + e N
 
-  explicit fits(const measurements& all)
-      : image(
-            fit(all.batches, per_batch, [](const measurement& m) { return m.seconds / m.images; })),
-        epoch(fit(all.sizes, per_image, [](const measurement& m) { return m.seconds; })),
-        prediction(
-            fit(both(all), per_image, [](const measurement& m) { return m.prediction_seconds; })),
-        memory(fit(both(all), per_both, [](const measurement& m) { return m.bytes; })) {}
+  explicit fits(const measurements& measured)
+      : image(fit(measured.batches, per_batch,
+                  [](const measurement& m) { return m.seconds / m.images; })),
+        epoch(fit(measured.sizes, per_image, [](const measurement& m) { return m.seconds; })),
+        prediction(fit(merge(measured), per_image,
+                       [](const measurement& m) { return m.prediction_seconds; })),
+        memory(fit(merge(measured), per_both, [](const measurement& m) { return m.bytes; })) {}
 
  private:
-  static std::vector<measurement> both(const measurements& all) {
-    std::vector<measurement> result = all.batches;
-    result.insert(result.end(), all.sizes.begin(), all.sizes.end());
+  static std::vector<measurement> merge(const measurements& measured) {
+    std::vector<measurement> result = measured.batches;
+    result.insert(result.end(), measured.sizes.begin(), measured.sizes.end());
     return result;
   }
 };

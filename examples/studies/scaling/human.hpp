@@ -12,7 +12,7 @@
 /// A unit, and from how many of it on it is used.
 struct unit {
   double size;
-  double from;
+  double minimum;
   std::string name;
 };
 
@@ -25,9 +25,9 @@ inline const std::vector<unit> dollar_units{{1, 0, ""}};
 
 /// The largest unit that the value makes enough of.
 inline const unit& unit_for(double value, const std::vector<unit>& units) {
-  const auto fits = [&](const unit& u) { return std::abs(value) >= u.from * u.size; };
-  const auto at = std::find_if(units.rbegin(), units.rend(), fits);
-  return at == units.rend() ? units.front() : *at;
+  const auto fits = [&](const unit& u) { return std::abs(value) >= u.minimum * u.size; };
+  const auto found = std::find_if(units.rbegin(), units.rend(), fits);
+  return found == units.rend() ? units.front() : *found;
 }
 
 /// A number with its last digit at 10^place, thousands being set off.
@@ -38,9 +38,9 @@ inline std::string digits(double value, int place) {
                 std::round(value / step) * step + 0.0);
   std::string text = buffer.data();
   const std::size_t sign = text.starts_with('-') ? 1 : 0;
-  for (std::size_t at = std::min(text.find('.'), text.size()); at > sign + 3;) {
-    at -= 3;
-    text.insert(at, ",");
+  for (std::size_t position = std::min(text.find('.'), text.size()); position > sign + 3;) {
+    position -= 3;
+    text.insert(position, ",");
   }
   return text;
 }
@@ -54,25 +54,27 @@ inline std::string about(double value, const std::vector<unit>& units, int count
 }
 
 /// With its interval, and no more digits than that allows.
-inline std::string shown(const estimate& of, const std::vector<unit>& units,
-                         const std::string& before = "") {
-  const unit& u = unit_for(std::max(std::abs(of.low), std::abs(of.high)), units);
-  const double half = (of.high - of.low) / 2 / u.size;
+inline std::string shown(const estimate& estimated, const std::vector<unit>& units,
+                         const std::string& prefix = "") {
+  const unit& u = unit_for(std::max(std::abs(estimated.low), std::abs(estimated.high)), units);
+  const double half = (estimated.high - estimated.low) / 2 / u.size;
   if (!(half > 0)) {
-    return before + about(of.value, units);
+    return prefix + about(estimated.value, units);
   }
   const int place = static_cast<int>(std::floor(std::log10(half)));
-  return before + digits(of.value / u.size, place) + u.name + " (" +
-         digits(of.low / u.size, place) + " to " + digits(of.high / u.size, place) + ")";
+  return prefix + digits(estimated.value / u.size, place) + u.name + " (" +
+         digits(estimated.low / u.size, place) + " to " + digits(estimated.high / u.size, place) +
+         ")";
 }
 
-inline estimate operator*(const estimate& of, double factor) {
-  return {of.value * factor, of.low * factor, of.high * factor};
+inline estimate operator*(const estimate& estimated, double factor) {
+  return {estimated.value * factor, estimated.low * factor, estimated.high * factor};
 }
 
 /// Of what cannot be less than 0.
-inline estimate at_least_0(const estimate& of) {
-  return {std::max(of.value, 0.0), std::max(of.low, 0.0), std::max(of.high, 0.0)};
+inline estimate at_least_0(const estimate& estimated) {
+  return {std::max(estimated.value, 0.0), std::max(estimated.low, 0.0),
+          std::max(estimated.high, 0.0)};
 }
 
 /// The interval of a sum is at most as wide.

@@ -26,20 +26,20 @@ inline void write_images(const std::filesystem::path& path, const glia::image_by
 /// So many of the images that `write_images` wrote; where there are fewer, again from the first.
 inline glia::image_bytes read_images(const std::filesystem::path& path, const glia::shape& sample,
                                      std::size_t count) {
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream file(path, std::ios::binary);
   std::vector<std::uint8_t> pixels(count * sample.size());
   std::vector<std::uint8_t> labels(count);
-  const auto read = [&](std::uint8_t* to, std::size_t bytes) {
-    in.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(bytes));
+  const auto read = [&](std::uint8_t* destination, std::size_t bytes) {
+    file.read(reinterpret_cast<char*>(destination), static_cast<std::streamsize>(bytes));
   };
   for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0 && in.peek() == std::ifstream::traits_type::eof()) {
-      in.clear();
-      in.seekg(0);
+    if (i > 0 && file.peek() == std::ifstream::traits_type::eof()) {
+      file.clear();
+      file.seekg(0);
     }
     read(&labels[i], 1);
     read(pixels.data() + i * sample.size(), sample.size());
-    glia::require<glia::data_error>(in.good(), path.string(), ": cannot be read");
+    glia::require<glia::data_error>(file.good(), path.string(), ": cannot be read");
   }
   return {sample, std::move(pixels), std::move(labels)};
 }

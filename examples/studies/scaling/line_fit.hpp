@@ -105,14 +105,14 @@ class line_fit {
   }
 
   /// The value of the fitted formula at the given terms, with its confidence interval.
-  [[nodiscard]] estimate mean(const terms& at) const {
-    const double middle = value(at);  // first, because it checks the terms
-    return around(middle, t_ * deviation_ * reach(at));
+  [[nodiscard]] estimate mean(const terms& point) const {
+    const double middle = value(point);  // first, because it checks the terms
+    return around(middle, t_ * deviation_ * reach(point));
   }
   /// The prediction of one more measurement at the given terms, with its prediction interval.
-  [[nodiscard]] estimate measurement(const terms& at) const {
-    const double middle = value(at);
-    return around(middle, t_ * deviation_ * std::hypot(1.0, reach(at)));
+  [[nodiscard]] estimate measurement(const terms& point) const {
+    const double middle = value(point);
+    return around(middle, t_ * deviation_ * std::hypot(1.0, reach(point)));
   }
 
  private:
@@ -140,12 +140,12 @@ class line_fit {
     return {value, value - half, value + half};
   }
 
-  [[nodiscard]] double value(const terms& at) const {
-    glia::require<glia::value_error>(at.size() == count_, "line_fit: expected ", count_,
-                                     " terms, got ", at.size());
+  [[nodiscard]] double value(const terms& point) const {
+    glia::require<glia::value_error>(point.size() == count_, "line_fit: expected ", count_,
+                                     " terms, got ", point.size());
     double sum = 0;
     for (std::size_t j = 0; j < count_; ++j) {
-      sum += coefficients_[j] * at[j];
+      sum += coefficients_[j] * point[j];
     }
     return sum;
   }
@@ -156,30 +156,30 @@ class line_fit {
     count_ = x[0].size();
     for (std::size_t j = 0; j < count_; ++j) {
       double whole = 0;
-      double below = 0;
+      double lower = 0;
       for (std::size_t i = 0; i < x.size(); ++i) {
         whole = std::hypot(whole, x[i][j]);
-        below = i < j ? 0 : std::hypot(below, x[i][j]);
+        lower = i < j ? 0 : std::hypot(lower, x[i][j]);
       }
       constexpr double digits = 1e-12;
       glia::require<glia::value_error>(
-          below > digits * whole, "line_fit: term ", j,
+          lower > digits * whole, "line_fit: term ", j,
           " is 0 or depends linearly on the terms before it; expected measurements "
           "with different values of it");
-      const double diagonal = x[j][j] > 0 ? -below : below;
+      const double diagonal = x[j][j] > 0 ? -lower : lower;
       std::vector<double> v(x.size(), 0.0);
       double squares = 0;
       for (std::size_t i = j; i < x.size(); ++i) {
         v[i] = x[i][j] - (i == j ? diagonal : 0);
         squares += v[i] * v[i];
       }
-      const auto reflect = [&](auto&& at) {
+      const auto reflect = [&](auto&& element) {
         double product = 0;
         for (std::size_t i = j; i < x.size(); ++i) {
-          product += v[i] * at(i);
+          product += v[i] * element(i);
         }
         for (std::size_t i = j; i < x.size(); ++i) {
-          at(i) -= 2 * product / squares * v[i];
+          element(i) -= 2 * product / squares * v[i];
         }
       };
       for (std::size_t k = j; k < count_; ++k) {

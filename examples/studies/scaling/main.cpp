@@ -42,21 +42,21 @@ int run(int argc, char** argv) {
   std::cout << "Measuring " << s.model << ", " << s.repetitions << " times each: batches of up to "
             << s.batches.back() << " with " << s.sizes.back() << " images, then up to "
             << s.sizes.back() << " images in batches of " << s.batch_size << std::endl;
-  const measurements all = measure_all(argv[0], s);
-  const fits of(all);
-  print_laws(of);
-  const std::vector<measurement> checked = validate(argv[0], s, of);
+  const measurements measured = measure_all(argv[0], s);
+  const fits laws(measured);
+  print_laws(laws);
+  const std::vector<measurement> checked = validate(argv[0], s, laws);
 
   const image_flops flops = count_flops(s.model);
-  const std::vector<answer> estimates = answers(s, of, flops);
-  print_memory(s, of, estimates.front());
+  const std::vector<answer> estimates = answers(s, laws, flops);
+  print_memory(s, laws, estimates.front());
   print_answers(s, estimates);
   print_assumptions(s, flops);
 
-  write_csv(s.output / "measurements.csv", all);
+  write_csv(s.output / "measurements.csv", measured);
   write_csv(s.output / "estimates.csv", s, estimates);
-  draw(s.output, "Training " + s.model + ": what was measured, and lines of least squares", all,
-       checked, of);
+  draw(s.output, "Training " + s.model + ": what was measured, and lines of least squares",
+       measured, checked, laws);
   std::filesystem::remove(s.output / "images.bin");
   std::cout << "\nresults are in " << s.output.string() << '\n';
   return 0;

@@ -28,14 +28,14 @@ inline measurement measure(const std::string& program, const settings& s, std::s
                                      "--tries",      std::to_string(s.tries),
                                      "--output",     s.output.string(),
                                      "--seed",       std::to_string(s.seed)};
-  const std::vector<std::string> device = s.where.arguments();
+  const std::vector<std::string> device = s.device.arguments();
   arguments.insert(arguments.end(), device.begin(), device.end());
   const glia::plot::program_result result = glia::plot::run_program(arguments);
-  measurement one{.batch = static_cast<double>(batch), .images = static_cast<double>(images)};
-  std::istringstream(result.output) >> one.seconds >> one.prediction_seconds >> one.bytes;
-  glia::require<glia::data_error>(result.status == 0 && one.bytes > 0,
+  measurement point{.batch = static_cast<double>(batch), .images = static_cast<double>(images)};
+  std::istringstream(result.output) >> point.seconds >> point.prediction_seconds >> point.bytes;
+  glia::require<glia::data_error>(result.status == 0 && point.bytes > 0,
                                   "measuring failed: ", result.errors);
-  return one;
+  return point;
 }
 
 /// Against the batch, with the most images, and against the images, with the estimate's batch.
@@ -47,25 +47,25 @@ struct measurements {
 /// All points are measured before the first one is repeated: where the machine's speed changes, it
 /// does so for all of them.
 inline measurements measure_all(const std::string& program, const settings& s) {
-  measurements all;
+  measurements result;
   for (std::size_t i = 0; i < s.repetitions; ++i) {
     for (const std::size_t batch : s.batches) {
-      all.batches.push_back(measure(program, s, batch, s.sizes.back()));
+      result.batches.push_back(measure(program, s, batch, s.sizes.back()));
     }
     for (const std::size_t images : s.sizes) {
-      all.sizes.push_back(measure(program, s, s.batch_size, images));
+      result.sizes.push_back(measure(program, s, s.batch_size, images));
     }
   }
-  return all;
+  return result;
 }
 
-inline void write_csv(const std::filesystem::path& path, const measurements& all) {
+inline void write_csv(const std::filesystem::path& path, const measurements& measured) {
   glia::write_whole_file(path, [&](std::ostream& out) {
     out << "varied,batch,images,epoch_seconds,prediction_seconds,peak_bytes\n";
-    for (const auto* const part : {&all.batches, &all.sizes}) {
+    for (const auto* const part : {&measured.batches, &measured.sizes}) {
       for (const measurement& m : *part) {
-        out << (part == &all.batches ? "batch," : "images,") << m.batch << ',' << m.images << ','
-            << m.seconds << ',' << m.prediction_seconds << ',' << std::fixed << m.bytes
+        out << (part == &measured.batches ? "batch," : "images,") << m.batch << ',' << m.images
+            << ',' << m.seconds << ',' << m.prediction_seconds << ',' << std::fixed << m.bytes
             << std::defaultfloat << '\n';
       }
     }

@@ -16,7 +16,7 @@ struct settings {
                         devices = GLIA_EXAMPLE_DATA "/../studies/scaling/devices.csv";
   std::string model = "mlp";
   std::size_t batch_size = 0, repetitions = 3, tries = 3, validate = 0;
-  device_choice where;
+  device_choice device;
   std::vector<std::size_t> batches{}, sizes{};
   double train = 60e9, test = 10e9, epochs = 1, machines = 8, efficiency = 0.9, price = 0.1;
   std::uint64_t seed = 1;
@@ -36,9 +36,9 @@ struct settings {
       sizes = perceptron ? std::vector<std::size_t>{5000, 10000, 15000, 20000}
                          : std::vector<std::size_t>{4096, 8192, 12288, 16384};
     }
-    for (std::vector<std::size_t>* const all : {&batches, &sizes}) {
-      std::sort(all->begin(), all->end());
-      all->erase(std::unique(all->begin(), all->end()), all->end());
+    for (std::vector<std::size_t>* const list : {&batches, &sizes}) {
+      std::sort(list->begin(), list->end());
+      list->erase(std::unique(list->begin(), list->end()), list->end());
     }
     glia::require<glia::value_error>(sizes.size() > 1 && batches.size() > 1,
                                      "expected at least two different --sizes and two different "
@@ -82,7 +82,7 @@ inline void add_options(CLI::App& app, settings& s) {
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--devices", s.devices, "table of devices to compare with")
       ->check(CLI::ExistingFile);
-  add_device_options(app, s.where);
+  add_device_options(app, s.device);
   app.add_option("--seed", s.seed, "of initial weights and shuffling");
   app.add_flag("--measure", s.measure, "measure once, and print what it took")->group("");
   app.add_option("--images", s.images)->group("");

@@ -26,7 +26,7 @@
 
 struct settings {
   std::filesystem::path plugin, output = "glia_compile_results";
-  std::string wanted = "v2:2x2";
+  std::string target_name = "v2:2x2";
   std::vector<std::string> models{"mnist_mlp", "mnist_cnn", "flowers", "mnist_tpu",
                                   "mnist_tpu_one_layer"};
   std::size_t batch_size = 0, devices = 1;
@@ -35,16 +35,16 @@ struct settings {
 
 /// Images that are all zero: what is compiled depends on their shape alone.
 [[nodiscard]] glia::labeled_arrays images(const glia::shape& sample, std::size_t count) {
-  const glia::shape all = glia::batch_of(count, sample);
-  return {xt::zeros<float>(std::vector<std::size_t>(all.begin(), all.end())),
+  const glia::shape batch = glia::batch_of(count, sample);
+  return {xt::zeros<float>(std::vector<std::size_t>(batch.begin(), batch.end())),
           xt::zeros<std::int32_t>({count})};
 }
 
 /// Trains and evaluates where nothing runs: each program is compiled as it would be run.
 template <class Network, class Optimizer>
-void compile(const glia::pjrt_target<>& on, const Network& network, const glia::shape& sample,
+void compile(const glia::pjrt_target<>& device, const Network& network, const glia::shape& sample,
              std::size_t batch_size, const Optimizer& update) {
-  glia::model net{network, sample, on};
+  glia::model net{network, sample, device};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, update};
   trainer.fit(images(sample, batch_size), images(sample, glia::default_batch_size(sample)),
               {.batch_size = batch_size,
@@ -52,19 +52,19 @@ void compile(const glia::pjrt_target<>& on, const Network& network, const glia::
                .frozen_outputs = {.batch_size = batch_size}});
 }
 
-void compile(const glia::pjrt_target<>& on, const std::string& model, std::size_t asked) {
+void compile(const glia::pjrt_target<>& device, const std::string& model, std::size_t asked) {
   const auto batches_of = [&](std::size_t usual) { return asked > 0 ? asked : usual; };
   if (model == "mnist_mlp") {
-    compile(on, perceptron(), {784}, batches_of(100), glia::adam{});
+    compile(device, perceptron(), {784}, batches_of(100), glia::adam{});
   } else if (model == "mnist_cnn") {
-    compile(on, convolutional_network(), {28, 28, 1}, batches_of(1024), glia::adam{});
+    compile(device, convolutional_network(), {28, 28, 1}, batches_of(1024), glia::adam{});
   } else if (model == "flowers") {
-    compile(on, flowers_network(glia::mobilenet_v2(), 0, 5), {224, 224, 3}, batches_of(32),
+    compile(device, flowers_network(glia::mobilenet_v2(), 0, 5), {224, 224, 3}, batches_of(32),
             glia::adam{});
   } else if (model == "mnist_tpu") {
-    compile(on, garden_network(), {28, 28, 1}, batches_of(1024), glia::sgd{0.05});
+    compile(device, garden_network(), {28, 28, 1}, batches_of(1024), glia::sgd{0.05});
   } else {
-    compile(on, one_layer_network(), {28, 28, 1}, batches_of(1024), glia::adam{});
+    compile(device, one_layer_network(), {28, 28, 1}, batches_of(1024), glia::adam{});
   }
 }
 
@@ -89,7 +89,7 @@ int run(int argc, char** argv) {
   CLI::App app{"Compiles the examples' programs for a GPU or TPU that is not there"};
   app.option_defaults()->always_capture_default();
   app.add_option("--plugin", s.plugin, "that compiles for the target; default: $GLIA_LIBTPU");
-  app.add_option("--target", s.wanted,
+  app.add_option("--target", s.target_name,
                  "of a TPU v2:2x2, v5e:2x4 ...; of a GPU a file as h200.pbtxt");
   app.add_option("--model", s.models)
       ->check(
@@ -102,28 +102,29 @@ int run(int argc, char** argv) {
   app.add_option("--output", s.output, "folder for the programs");
   CLI11_PARSE(app, argc, argv);
 
-  target to = target_of(s.plugin, s.wanted, s.devices);
-  to.options.precision =
+  target hardware = target_of(s.plugin, s.target_name, s.devices);
+  hardware.options.precision =
       s.full_precision ? glia::product_precision::full : glia::product_precision::fast;
   std::filesystem::create_directories(s.output);
-  std::cout << "for " << to.name
+  std::cout << "for " << hardware.name
             << (s.devices == 1 ? "" : glia::text(", batches split among ", s.devices, " devices"))
             << "\n\n";
   const auto megabytes = [](double bytes) { return glia::scaled(bytes, "B"); };
   std::vector<std::vector<std::string>> table{
       {"program", "compiled in", "arguments", "temporaries", "in all", "of the device", "FLOPs"}};
   for (const std::string& model : s.models) {
-    const glia::pjrt_target<> on(to.options);
-    compile(on, model, s.batch_size);
-    for (const glia::target_program& p : on.programs()) {
+    const glia::pjrt_target<> device(hardware.options);
+    compile(device, model, s.batch_size);
+    for (const glia::target_program& p : device.programs()) {
       const std::string name = model + '.' + purpose_of(p);
-      const auto all = static_cast<double>(p.bytes());
-      table.push_back(
-          {name, glia::fixed_text(p.seconds, 1) + " s",
-           megabytes(static_cast<double>(p.argument_bytes)),
-           megabytes(static_cast<double>(p.temporary_bytes)), megabytes(all),
-           to.memory_bytes ? glia::fixed_text(100 * all / *to.memory_bytes, 2) + " %" : "?",
-           glia::scaled(p.flops())});
+      const auto total = static_cast<double>(p.bytes());
+      table.push_back({name, glia::fixed_text(p.seconds, 1) + " s",
+                       megabytes(static_cast<double>(p.argument_bytes)),
+                       megabytes(static_cast<double>(p.temporary_bytes)), megabytes(total),
+                       hardware.memory_bytes
+                           ? glia::fixed_text(100 * total / *hardware.memory_bytes, 2) + " %"
+                           : "?",
+                       glia::scaled(p.flops())});
       write(s.output / (name + ".mlir"), p.module);
       if (!p.executable.empty()) {
         write(s.output / (name + ".program"), p.executable);

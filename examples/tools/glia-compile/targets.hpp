@@ -38,27 +38,28 @@ struct target {
 /// The number behind "name:" in a text.
 [[nodiscard]] inline std::optional<double> figure_in(const std::string& text,
                                                      const std::string& name) {
-  const std::size_t at = text.find(name + ": ");
-  return at == std::string::npos ? std::nullopt
-                                 : std::optional(std::stod(text.substr(at + name.size() + 2)));
+  const std::size_t position = text.find(name + ": ");
+  return position == std::string::npos
+             ? std::nullopt
+             : std::optional(std::stod(text.substr(position + name.size() + 2)));
 }
 
 /// A TPU's topology by its name, as v2:2x2, or a GPU by a file with its figures, as h200.pbtxt.
-[[nodiscard]] inline target target_of(const std::filesystem::path& plugin,
-                                      const std::string& wanted, std::size_t devices) {
+[[nodiscard]] inline target target_of(const std::filesystem::path& plugin, const std::string& name,
+                                      std::size_t devices) {
   target result{
-      .options = {.plugin = plugin, .devices = devices}, .name = wanted, .memory_bytes = {}};
-  if (wanted.ends_with(".pbtxt")) {
-    std::ifstream in(wanted);
-    const std::string figures{std::istreambuf_iterator<char>(in), {}};
-    glia::require<glia::data_error>(!figures.empty(), wanted,
+      .options = {.plugin = plugin, .devices = devices}, .name = name, .memory_bytes = {}};
+  if (name.ends_with(".pbtxt")) {
+    std::ifstream file(name);
+    const std::string figures{std::istreambuf_iterator<char>(file), {}};
+    glia::require<glia::data_error>(!figures.empty(), name,
                                     ": cannot be read; expected a GPU's figures, as h200.pbtxt");
     result.options.settings = {{"target_config", figures},
                                {"topology", glia::text("1x1x", devices)}};
     result.memory_bytes = figure_in(figures, "device_memory_size");
   } else {
-    result.options.topology = wanted;
-    result.memory_bytes = tpu_memory(wanted);
+    result.options.topology = name;
+    result.memory_bytes = tpu_memory(name);
   }
   return result;
 }

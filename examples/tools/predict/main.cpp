@@ -55,15 +55,15 @@ class network {
 
   /// The outputs for some samples, as many at a time as a batch takes.
   void run(const std::vector<float>& x, std::vector<float>& y, glia::profile* profile = nullptr) {
-    const std::size_t in = net_.sample_shape().size();
-    const std::size_t count = x.size() / in;
+    const std::size_t inputs = net_.sample_shape().size();
+    const std::size_t count = x.size() / inputs;
     y.resize(count * outputs());
     for (std::size_t first = 0; first < count; first += batch_) {
       const std::size_t rows = std::min(batch_, count - first);
       const auto& ready = prepared_for(rows);
       glia::timeline times;
       const auto start = clock_type::now();
-      ready.run(std::span(x).subspan(first * in, rows * in),
+      ready.run(std::span(x).subspan(first * inputs, rows * inputs),
                 std::span(y).subspan(first * outputs(), rows * outputs()),
                 profile == nullptr ? nullptr : &times);
       if (profile != nullptr) {
@@ -82,12 +82,12 @@ class network {
     return as_it_is;
   }
   const glia::prepared& prepared_for(std::size_t rows) {
-    auto& one = rows == batch_ ? whole_ : rest_;
-    if (!one || (rows != batch_ && rows != rest_rows_)) {
-      one = net_.prepare({.batch_size = rows});
+    auto& prepared = rows == batch_ ? whole_ : rest_;
+    if (!prepared || (rows != batch_ && rows != rest_rows_)) {
+      prepared = net_.prepare({.batch_size = rows});
       rest_rows_ = rows == batch_ ? rest_rows_ : rows;
     }
-    return *one;
+    return *prepared;
   }
 
   glia::onnx_model file_;
@@ -106,10 +106,10 @@ glia::model_info info_of(const network& net, const settings& s) {
       info.class_names.push_back(line);
     }
   }
-  const auto take = [](const std::vector<float>& from, std::array<float, 3>& to) {
-    glia::require<glia::data_error>(from.size() != 2, "expected one number, or three, got two");
-    for (std::size_t c = 0; c < 3 && !from.empty(); ++c) {
-      to[c] = from[from.size() == 1 ? 0 : c];
+  const auto take = [](const std::vector<float>& source, std::array<float, 3>& destination) {
+    glia::require<glia::data_error>(source.size() != 2, "expected one number, or three, got two");
+    for (std::size_t c = 0; c < 3 && !source.empty(); ++c) {
+      destination[c] = source[source.size() == 1 ? 0 : c];
     }
   };
   take(s.mean, info.mean);
@@ -130,14 +130,14 @@ void make_probabilities(std::span<float> row, glia::output_kind kind) {
   if (kind == glia::output_kind::softmax || row.size() < 2) {
     return;
   }
-  const float most = *std::max_element(row.begin(), row.end());
+  const float maximum = *std::max_element(row.begin(), row.end());
   float sum = 0;
-  for (float& one : row) {
-    one = std::exp(one - most);
-    sum += one;
+  for (float& value : row) {
+    value = std::exp(value - maximum);
+    sum += value;
   }
-  for (float& one : row) {
-    one /= sum;
+  for (float& value : row) {
+    value /= sum;
   }
 }
 
@@ -147,8 +147,8 @@ void print_row(const std::string& name, std::span<float> row, const network& net
   const bool classes = !s.raw && net.model().output_shape().rank() == 1 && row.size() > 1 &&
                        net.file().output_kind() != glia::output_kind::sigmoid;
   if (!classes) {
-    for (const float one : row) {
-      std::cout << ' ' << one;
+    for (const float value : row) {
+      std::cout << ' ' << value;
     }
     std::cout << '\n';
     return;
@@ -167,12 +167,12 @@ void print_row(const std::string& name, std::span<float> row, const network& net
   std::cout << '\n';
 }
 
-void print_rows(const samples& all, network& net, const glia::model_info& info, const settings& s,
+void print_rows(const samples& rows, network& net, const glia::model_info& info, const settings& s,
                 glia::profile* profile) {
   std::vector<float> y;
-  net.run(all.numbers, y, profile);
-  for (std::size_t n = 0; n < all.names.size(); ++n) {
-    print_row(all.names[n], std::span(y).subspan(n * net.outputs(), net.outputs()), net, info, s);
+  net.run(rows.numbers, y, profile);
+  for (std::size_t n = 0; n < rows.names.size(); ++n) {
+    print_row(rows.names[n], std::span(y).subspan(n * net.outputs(), net.outputs()), net, info, s);
   }
 }
 
@@ -190,50 +190,51 @@ void print_summary(const network& net) {
 }
 
 /// How far two networks are apart on the same samples, and how long each takes, in turns.
-void compare(const samples& all, network& one, network& other) {
-  glia::require<glia::data_error>(one.model().sample_shape() == other.model().sample_shape() &&
-                                      one.outputs() == other.outputs(),
-                                  "the two networks take samples ", one.model().sample_shape(),
+void compare(const samples& data, network& net, network& other) {
+  glia::require<glia::data_error>(net.model().sample_shape() == other.model().sample_shape() &&
+                                      net.outputs() == other.outputs(),
+                                  "the two networks take samples ", net.model().sample_shape(),
                                   " and ", other.model().sample_shape(), " and give ",
-                                  one.outputs(), " and ", other.outputs(), " outputs");
-  glia::require<glia::data_error>(!all.names.empty(), "there is no sample to compare them on");
+                                  net.outputs(), " and ", other.outputs(), " outputs");
+  glia::require<glia::data_error>(!data.names.empty(), "there is no sample to compare them on");
   std::vector<float> a;
   std::vector<float> b;
-  std::array<std::vector<double>, 2> took;
+  std::array<std::vector<double>, 2> times;
   constexpr int rounds = 9;
   for (int round = 0; round <= rounds; ++round) {
-    for (const int which : {0, 1}) {
+    for (const int turn : {0, 1}) {
       const auto start = clock_type::now();
-      which == 0 ? one.run(all.numbers, a) : other.run(all.numbers, b);
+      turn == 0 ? net.run(data.numbers, a) : other.run(data.numbers, b);
       if (round > 0) {  // the first one prepares
-        took[static_cast<std::size_t>(which)].push_back(milliseconds_since(start));
+        times[static_cast<std::size_t>(turn)].push_back(milliseconds_since(start));
       }
     }
   }
-  float most = 0;
-  std::size_t alike = 0;
-  const std::size_t outputs = one.outputs();
-  for (std::size_t n = 0; n < all.names.size(); ++n) {
-    const auto row = [&](const std::vector<float>& of) {
-      return std::span(of).subspan(n * outputs, outputs);
+  float difference = 0;
+  std::size_t agreements = 0;
+  const std::size_t outputs = net.outputs();
+  for (std::size_t n = 0; n < data.names.size(); ++n) {
+    const auto row = [&](const std::vector<float>& values) {
+      return std::span(values).subspan(n * outputs, outputs);
     };
     for (std::size_t i = 0; i < outputs; ++i) {
-      most = std::max(most, std::abs(row(a)[i] - row(b)[i]));
+      difference = std::max(difference, std::abs(row(a)[i] - row(b)[i]));
     }
     const auto best = [&](std::span<const float> r) {
       return std::max_element(r.begin(), r.end()) - r.begin();
     };
-    alike += best(row(a)) == best(row(b)) ? 1 : 0;
+    agreements += best(row(a)) == best(row(b)) ? 1 : 0;
   }
   const auto middle = [&](std::vector<double> all_times) {
     std::nth_element(all_times.begin(), all_times.begin() + rounds / 2, all_times.end());
-    return all_times[rounds / 2] / static_cast<double>(all.names.size());
+    return all_times[rounds / 2] / static_cast<double>(data.names.size());
   };
-  std::cout << "outputs differ by at most " << most << "; the likeliest class is the same for "
-            << alike << " of " << all.names.size() << " samples\n"
-            << one.file().description() << ": " << middle(took[0]) << " ms a sample, "
-            << other.file().description() << ": " << middle(took[1]) << " ms (medians of " << rounds
-            << " runs in turns)\n";
+  std::cout << "outputs differ by at most " << difference
+            << "; the likeliest class is the same for " << agreements << " of " << data.names.size()
+            << " samples\n"
+            << net.file().description() << ": " << middle(times[0]) << " ms a sample, "
+            << other.file().description() << ": " << middle(times[1]) << " ms (medians of "
+            << rounds << " runs in turns)\n";
 }
 
 int run(int argc, char** argv) {
@@ -276,25 +277,25 @@ int run(int argc, char** argv) {
   glia::profile profile;
   glia::profile* const watch = s.profile ? &profile : nullptr;
   int failures = 0;
-  samples all;
+  samples data;
   if (s.from_stdin) {
     for (std::size_t line = 1;; ++line) {
-      samples one;
-      if (!read_line(line, size, one)) {
+      samples sample;
+      if (!read_line(line, size, sample)) {
         break;
       }
-      print_rows(one, net, info, s, watch);
+      print_rows(sample, net, info, s, watch);
       std::cout.flush();
     }
   } else if (!s.csv.empty()) {
-    all = read_table(s.csv, size, s.header);
+    data = read_table(s.csv, size, s.header);
   } else {
     glia::require<glia::data_error>(
         !s.pictures.empty(), "nothing to judge; name pictures, or --csv, --stdin or --summary");
     const picture_reader reader(net.model().sample_shape(), info);
     for (const std::string& path : s.pictures) {
       try {
-        reader.read(path, all);
+        reader.read(path, data);
       } catch (const glia::data_error& e) {  // the others are still of interest
         std::cerr << "predict: " << e.what() << '\n';
         failures = 1;
@@ -303,16 +304,16 @@ int run(int argc, char** argv) {
   }
   if (!s.compare.empty()) {
     network other(s.compare, s);
-    compare(all, net, other);
+    compare(data, net, other);
   } else if (!s.from_stdin) {
-    print_rows(all, net, info, s, watch);
+    print_rows(data, net, info, s, watch);
   }
   if (s.profile) {
-    const double each =
+    const double seconds =
         profile.seconds / static_cast<double>(std::max<std::size_t>(profile.steps, 1));
     std::cout << "\n"
               << profile.steps << " batches of up to " << s.batch << ", "
-              << glia::fixed_text(1e3 * each, 3) << " ms each\n\n"
+              << glia::fixed_text(1e3 * seconds, 3) << " ms each\n\n"
               << profile.kernel_table(30);
   }
   return failures;

@@ -38,23 +38,23 @@ class picture_reader {
   }
 
   /// Adds the samples of one file.
-  void read(const std::filesystem::path& path, samples& to) const {
+  void read(const std::filesystem::path& path, samples& destination) const {
     glia::image picture = glia::read_image(path, {.min_height = height_, .min_width = width_});
     if (picture.height != height_ || picture.width != width_) {
       picture = info_.crop ? glia::resize_and_crop(picture, height_, width_)
                            : glia::resize(picture, height_, width_);
     }
-    to.names.push_back(path.string());
-    for (std::size_t at = 0; at < picture.pixels.size(); at += 3) {
+    destination.names.push_back(path.string());
+    for (std::size_t offset = 0; offset < picture.pixels.size(); offset += 3) {
       std::array<float, 3> color{};
       for (std::size_t c = 0; c < 3; ++c) {
-        const float share = static_cast<float>(picture.pixels[at + c]) / 255;
+        const float share = static_cast<float>(picture.pixels[offset + c]) / 255;
         color[c] = (share - info_.mean[c]) / info_.std[c];
       }
       if (channels_ == 1) {
-        to.numbers.push_back((color[0] + color[1] + color[2]) / 3);
+        destination.numbers.push_back((color[0] + color[1] + color[2]) / 3);
       } else {
-        to.numbers.insert(to.numbers.end(), color.begin(), color.end());
+        destination.numbers.insert(destination.numbers.end(), color.begin(), color.end());
       }
     }
   }
@@ -70,22 +70,22 @@ inline samples read_table(const std::filesystem::path& path, std::size_t size, b
   const std::vector<std::string>& columns = table.names();
   glia::require<glia::data_error>(columns.size() == size, path.string(), ": has ", columns.size(),
                                   " columns; the network takes ", size, " numbers");
-  samples all;
-  all.numbers.resize(table.rows() * size);
+  samples result;
+  result.numbers.resize(table.rows() * size);
   for (std::size_t i = 0; i < size; ++i) {
     const xt::xarray<float> column = table.column(columns[i]);
     for (std::size_t row = 0; row < table.rows(); ++row) {
-      all.numbers[row * size + i] = column(row);
+      result.numbers[row * size + i] = column(row);
     }
   }
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    all.names.push_back(std::to_string(row + 1));
+    result.names.push_back(std::to_string(row + 1));
   }
-  return all;
+  return result;
 }
 
 /// The next sample of standard input: a line of numbers between commas or spaces. False at its end.
-inline bool read_line(std::size_t line_number, std::size_t size, samples& to) {
+inline bool read_line(std::size_t line_number, std::size_t size, samples& destination) {
   std::string line;
   if (!std::getline(std::cin, line)) {
     return false;
@@ -97,11 +97,11 @@ inline bool read_line(std::size_t line_number, std::size_t size, samples& to) {
   std::istringstream words(line);
   std::size_t count = 0;
   for (float number = 0; words >> number; ++count) {
-    to.numbers.push_back(number);
+    destination.numbers.push_back(number);
   }
   glia::require<glia::data_error>(count == size && words.eof(), "line ", line_number, ": has ",
                                   count, " numbers", words.eof() ? "" : " and other text",
                                   "; the network takes ", size);
-  to.names.push_back(std::to_string(line_number));
+  destination.names.push_back(std::to_string(line_number));
   return true;
 }

@@ -20,12 +20,12 @@ TEST_CASE("rows that no window sees are not made in a chain of convolutions") {
       const glia::model net{d, sample, glia::cpu<float>({.threads = 2})};
       const glia::model oracle{d, sample, glia::reference<float>()};
       const auto x = glia::testing::test_values(glia::batch_of(2, sample), 3);
-      std::vector<float> got(2 * net.output_shape().size());
-      std::vector<float> expected(got.size());
-      net.predict_batch(x, got);
+      std::vector<float> actual(2 * net.output_shape().size());
+      std::vector<float> expected(actual.size());
+      net.predict_batch(x, actual);
       oracle.predict_batch(x, expected);
       INFO("stride " << stride << ", kernel " << kernel);
-      CHECK(test::distance(got, expected) < tolerance::float_kernel);
+      CHECK(test::distance(actual, expected) < tolerance::float_kernel);
     }
   }
 }

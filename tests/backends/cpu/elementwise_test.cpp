@@ -25,15 +25,15 @@ TEST_CASE("exp reaches zero and infinity, and what lies before them") {
 TEST_CASE("logarithms are those of the C library, to some parts in ten million") {
   const glia::cpu<float> device;
   std::vector<float> x;
-  for (float at = 1.2e-38F; at < 3e38F / 1.003F; at *= 1.003F) {
-    x.push_back(at);
+  for (float point = 1.2e-38F; point < 3e38F / 1.003F; point *= 1.003F) {
+    x.push_back(point);
   }
   for (int i = -400; i <= 400; ++i) {  // near 1, where it nears 0
     x.push_back(1 + static_cast<float>(i) * 1e-6F);
   }
-  const auto run = [&](glia::unary_function f, const std::vector<float>& of) {
+  const auto run = [&](glia::unary_function f, const std::vector<float>& values) {
     return test::values_of(
-        device, device.run(kernels::unary{{f}}, test::tensor_of(device, {of.size()}, of)));
+        device, device.run(kernels::unary{{f}}, test::tensor_of(device, {values.size()}, values)));
   };
   const auto y = run(glia::unary_function::log, x);
   double worst = 0;
@@ -52,8 +52,8 @@ TEST_CASE("logarithms are those of the C library, to some parts in ten million")
   CHECK(std::isnan(z[5]));
 
   std::vector<float> points{INFINITY, -INFINITY, NAN, 0, 1000, -80, -1000};
-  for (float at = -85; at < 90; at += 0.37F) {
-    points.push_back(at);
+  for (float point = -85; point < 90; point += 0.37F) {
+    points.push_back(point);
   }
   const auto s = run(glia::unary_function::softplus, points);
   CHECK(s[0] == INFINITY);
@@ -61,8 +61,8 @@ TEST_CASE("logarithms are those of the C library, to some parts in ten million")
   CHECK(std::isnan(s[2]));
   worst = 0;
   for (std::size_t i = 3; i < points.size(); ++i) {
-    const double at = points[i];
-    const double exact = std::max(at, 0.0) + std::log1p(std::exp(-std::abs(at)));
+    const double point = points[i];
+    const double exact = std::max(point, 0.0) + std::log1p(std::exp(-std::abs(point)));
     worst = std::max(worst, std::abs(s[i] - exact) / std::max(exact, 1e-37));
   }
   CHECK(worst < 2e-6);  // that of exp(-80)

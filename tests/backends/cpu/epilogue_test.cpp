@@ -19,8 +19,8 @@ TEST_CASE("a NaN among the inputs shows in the loss through a ReLU") {
       CHECK(std::isnan(loss(glia::cpu<float>({.threads = 2}))));
       CHECK(std::isnan(loss(glia::reference<float>())));
     }
-    const auto one = loss(glia::cpu<float>({.threads = 2}));
-    const auto two = loss(glia::reference<float>());
-    CHECK(std::isfinite(one) == std::isfinite(two));
+    const auto cpu_loss = loss(glia::cpu<float>({.threads = 2}));
+    const auto reference_loss = loss(glia::reference<float>());
+    CHECK(std::isfinite(cpu_loss) == std::isfinite(reference_loss));
   }
 }

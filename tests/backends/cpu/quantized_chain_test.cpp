@@ -32,11 +32,11 @@ struct chain_case {
 };
 
 std::vector<float> multiples(const shape& s, std::uint32_t stream, float unit, float reach) {
-  std::vector<float> all = glia::testing::test_values(s, stream);
-  for (float& one : all) {
-    one = std::nearbyint(one * reach / unit) * unit;
+  std::vector<float> values = glia::testing::test_values(s, stream);
+  for (float& value : values) {
+    value = std::nearbyint(value * reach / unit) * unit;
   }
-  return all;
+  return values;
 }
 
 constexpr float weight_scale = 1.0F / 128;
@@ -66,12 +66,12 @@ struct link_numbers {
 
   link_numbers(const glia::device& device, std::size_t i, const link& l, std::size_t channels) {
     const shape w = weights_of(l, channels);
-    const std::vector<float> by = scales_of(l, channels);
+    const std::vector<float> scale_values = scales_of(l, channels);
     const auto stream = static_cast<std::uint32_t>(10 * i);
     weights = test::tensor_of(device, w, multiples(w, stream + 2, weight_scale / 4, 0.4F));
-    scales = test::tensor_of(device, {by.size()}, by);
-    bias =
-        test::tensor_of(device, {by.size()}, multiples({by.size()}, stream + 3, byte_scale / 8, 1));
+    scales = test::tensor_of(device, {scale_values.size()}, scale_values);
+    bias = test::tensor_of(device, {scale_values.size()},
+                           multiples({scale_values.size()}, stream + 3, byte_scale / 8, 1));
   }
 };
 
@@ -81,11 +81,12 @@ std::vector<float> one_by_one(const glia::device& device, const chain_case& c) {
   std::size_t channels = c.x.back();
   for (std::size_t i = 0; i < c.links.size(); ++i) {
     const link& l = c.links[i];
-    const link_numbers own(device, i, l, channels);
+    const link_numbers parameters(device, i, l, channels);
     y = device.run(kernels::fake_quantize{l.input}, y, test::tensor_of(device, {1}, {byte_scale}));
     y = device.run(product_of(l, channels), y,
-                   device.run(kernels::fake_quantize{glia::signed_bytes}, own.weights, own.scales),
-                   own.bias);
+                   device.run(kernels::fake_quantize{glia::signed_bytes}, parameters.weights,
+                              parameters.scales),
+                   parameters.bias);
     if (!(l.pool == window2d{})) {
       y = device.run(kernels::max_pool2d{l.pool}, y)[0];
       if (i + 1 == c.links.size()) {
@@ -93,7 +94,7 @@ std::vector<float> one_by_one(const glia::device& device, const chain_case& c) {
                        test::tensor_of(device, {1}, {byte_scale}));
       }
     }
-    channels = own.weights.shape().back();
+    channels = parameters.weights.shape().back();
   }
   return test::values_of(device, y);
 }
@@ -102,33 +103,33 @@ std::vector<float> as_chain(const glia::device& device, const chain_case& c) {
   using tensor = glia::tensor;
   kernels::quantized_chain chain{c.links.size(), {}, pooled};
   std::array<tensor, glia::kernels::max_chain> packed;
-  const tensor by = test::tensor_of(device, {1}, {byte_scale});
+  const tensor scale = test::tensor_of(device, {1}, {byte_scale});
   std::size_t channels = c.x.back();
   for (std::size_t i = 0; i < c.links.size(); ++i) {
     const link& l = c.links[i];
-    const link_numbers own(device, i, l, channels);
+    const link_numbers parameters(device, i, l, channels);
     const bool preserves_output_kind = i + 1 < c.links.size();
     const bool to_bytes = preserves_output_kind || !(l.pool == window2d{});
-    chain.links[i] = {product_of(l, channels), own.weights.shape(), glia::signed_bytes,
+    chain.links[i] = {product_of(l, channels), parameters.weights.shape(), glia::signed_bytes,
                       without_signs(l.input), l.pool};
     packed[i] = device.run(
         kernels::pack_quantized{
             chain.links[i], i == 0, to_bytes,
             preserves_output_kind ? without_signs(c.links[i + 1].input) : pooled},
-        own.weights, own.scales, own.bias, by, to_bytes ? by : tensor{});
-    channels = own.weights.shape().back();
+        parameters.weights, parameters.scales, parameters.bias, scale, to_bytes ? scale : tensor{});
+    channels = parameters.weights.shape().back();
   }
   const tensor x = test::tensor_of(device, c.x, multiples(c.x, 1, byte_scale / 4, 3));
   return test::values_of(
-      device, device.run(chain, x, by, c.links.back().pool == window2d{} ? tensor{} : by, packed[0],
-                         packed[1], packed[2], packed[3]));
+      device, device.run(chain, x, scale, c.links.back().pool == window2d{} ? tensor{} : scale,
+                         packed[0], packed[1], packed[2], packed[3]));
 }
 
 std::vector<glia::cpu_loops::isa> isa_levels() {
   using glia::cpu_loops::isa;
-  std::vector<isa> all{isa::baseline, isa::avx2, isa::avx512};
-  std::erase_if(all, [](isa level) { return level > glia::cpu_loops::best_isa(); });
-  return all;
+  std::vector<isa> levels{isa::baseline, isa::avx2, isa::avx512};
+  std::erase_if(levels, [](isa level) { return level > glia::cpu_loops::best_isa(); });
+  return levels;
 }
 
 constexpr glia::unary_map relu{glia::unary_function::relu};
@@ -139,7 +140,7 @@ constexpr byte_range with_signs{-5, -128, 127};
 std::vector<chain_case> cases() {
   const window2d same{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
   const window2d halves{2, 2, 2, 2};
-  const window2d after{2, 2, 1, 1, 1, 1, 0, 1, 0, 1};
+  const window2d trailing{2, 2, 1, 1, 1, 1, 0, 1, 0, 1};
   const window2d halving{3, 3, 2, 2, 1, 1, 0, 1, 0, 1};
   return {
       // products, with every width of the last panel
@@ -175,7 +176,7 @@ std::vector<chain_case> cases() {
       // pooled, in the end and between
       {{1, 9, 8, 3}, {{same, 20, relu, both, halves}}},
       {{9, 7, 9, 40}, {{{}, 70, glia::kernels::identity_map, both, {3, 2, 1, 3}}}},
-      {{2, 28, 28, 1}, {{after, 64, relu, {}, halves}, {after, 32, relu, {}, halves}}},
+      {{2, 28, 28, 1}, {{trailing, 64, relu, {}, halves}, {trailing, 32, relu, {}, halves}}},
       {{1, 41, 7, 2},
        {{{}, 33, relu, both, {1, 3, 1, 2}}, {{3, 2, 2, 1, 1, 2}, 80, relu6}, {{}, 5}}},
       {{1, 11, 12, 33},
@@ -186,14 +187,15 @@ std::vector<chain_case> cases() {
 }  // namespace
 
 TEST_CASE("chains in integers give what their links do, on every instruction set") {
-  const auto all = cases();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::vector<float> expected = one_by_one(glia::reference<double>(), all[i]);
+  const auto chains = cases();
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    const std::vector<float> expected = one_by_one(glia::reference<double>(), chains[i]);
     for (const auto level : isa_levels()) {
       for (const std::size_t threads : {1U, 3U}) {
         INFO("case " << i << ", level " << static_cast<int>(level) << ", " << threads
                      << " threads");
-        CHECK(as_chain(glia::cpu<float>({.threads = threads, .isa = level}), all[i]) == expected);
+        CHECK(as_chain(glia::cpu<float>({.threads = threads, .isa = level}), chains[i]) ==
+              expected);
       }
     }
   }
@@ -210,10 +212,10 @@ TEST_CASE("inputs beyond the bytes, or that are no numbers, become the last ones
   for (const auto level : isa_levels()) {
     const glia::cpu<float> device({.isa = level});
     const glia::kernels::quantized_link l{{}, {1, 1, 1, 1}, glia::signed_bytes, {0, 0, 255}};
-    const auto one = [&](float value) { return test::tensor_of(device, {1}, {value}); };
+    const auto scalar = [&](float value) { return test::tensor_of(device, {1}, {value}); };
     const auto packed = device.run(kernels::pack_quantized{l, true, false, {}},
-                                   test::tensor_of(device, {1, 1, 1, 1}, {1}), one(1),
-                                   glia::tensor{}, one(0.01F), glia::tensor{});
+                                   test::tensor_of(device, {1, 1, 1, 1}, {1}), scalar(1),
+                                   glia::tensor{}, scalar(0.01F), glia::tensor{});
     // As many times over as fill the widest registers.
     std::vector<float> many;
     for (int i = 0; i < 9; ++i) {
@@ -221,7 +223,7 @@ TEST_CASE("inputs beyond the bytes, or that are no numbers, become the last ones
     }
     const auto y = test::values_of(
         device, device.run(kernels::quantized_chain{1, {l}},
-                           test::tensor_of(device, {1, many.size(), 1, 1}, many), one(0.01F),
+                           test::tensor_of(device, {1, many.size(), 1, 1}, many), scalar(0.01F),
                            glia::tensor{}, packed, glia::tensor{}, glia::tensor{}, glia::tensor{}));
     for (std::size_t i = 0; i < y.size(); ++i) {
       INFO(i);
@@ -232,15 +234,15 @@ TEST_CASE("inputs beyond the bytes, or that are no numbers, become the last ones
 
 TEST_CASE("quantized kernels name what does not fit") {
   const glia::cpu<float> device;
-  const auto one = test::tensor_of(device, {1}, {1});
+  const auto scale = test::tensor_of(device, {1}, {1});
   const auto x = test::tensor_of(device, {2, 3}, std::vector<float>(6, 1));
   const auto message = [&](const byte_range& range, const auto& scales) {
     return test::message_of<glia::error>(
         [&] { static_cast<void>(device.run(kernels::fake_quantize{range}, x, scales)); });
   };
-  CHECK(test::contains(message({0, 0, 256}, one), "0 to 256 with the zero 0"));
-  CHECK(test::contains(message({200, -128, 127}, one), "with the zero 200"));
-  CHECK(test::contains(message({0, 5, 5}, one), "5 to 5"));
+  CHECK(test::contains(message({0, 0, 256}, scale), "0 to 256 with the zero 0"));
+  CHECK(test::contains(message({200, -128, 127}, scale), "with the zero 200"));
+  CHECK(test::contains(message({0, 5, 5}, scale), "5 to 5"));
   CHECK(test::contains(message({}, test::tensor_of(device, {2}, {1, 1})), "got (2,)"));
   // Behind the first, no windows over several channels of large images.
   const kernels::quantized_chain chain{2, {{{{}, {1, 1, 3, 4}}, {{{3, 3}, 1}, {3, 3, 4, 5}}}}};

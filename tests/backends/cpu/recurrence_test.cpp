@@ -39,18 +39,19 @@ void require_same_training(const Layer& layer) {
     for (const std::size_t steps : {1U, 4U}) {
       const glia::shape sample{steps, 3};
       const auto expected = trained_on_sequences(layer, glia::reference<double>(), samples, sample);
-      const auto one =
+      const auto serial =
           trained_on_sequences(layer, glia::cpu<double>({.threads = 1}), samples, sample);
-      CHECK(test::distance(one, expected) < tolerance::double_kernel);
-      CHECK(trained_on_sequences(layer, glia::cpu<double>({.threads = 3}), samples, sample) == one);
-      const auto with = [&](std::size_t threads, glia::cpu_loops::isa level) {
+      CHECK(test::distance(serial, expected) < tolerance::double_kernel);
+      CHECK(trained_on_sequences(layer, glia::cpu<double>({.threads = 3}), samples, sample) ==
+            serial);
+      const auto train = [&](std::size_t threads, glia::cpu_loops::isa level) {
         return trained_on_sequences(layer, glia::cpu<float>({.threads = threads, .isa = level}),
                                     samples, sample);
       };
       for (const auto level : {glia::cpu_loops::isa::baseline, glia::cpu_loops::isa::avx2,
                                glia::cpu_loops::best_isa()}) {
-        CHECK(test::distance(with(1, level), expected) < tolerance::golden);
-        CHECK(with(1, level) == with(2, level));
+        CHECK(test::distance(train(1, level), expected) < tolerance::golden);
+        CHECK(train(1, level) == train(2, level));
       }
     }
   }
@@ -85,21 +86,21 @@ TEST_CASE("a sample's steps do not depend on the samples beside it") {
                   [&] { return static_cast<float>(random.normal()); });
     return tensor_of(device, s, values);
   };
-  const glia::tensor none;
+  const glia::tensor absent;
   const auto w = drawn({8, 24});
   const auto x = drawn({9, 5, 24});
   const auto dy = drawn({9, 5, 8});
   const kernels::recurrence forward{glia::recurrent_cell::gru};
-  const kernels::recurrence_gradient back{glia::recurrent_cell::gru};
-  const auto [states, kept] = device.run(forward, x, w, none, none, none);
-  const auto [dx, dproducts] = device.run(back, dy, states, kept, w, none, none);
+  const kernels::recurrence_gradient backward{glia::recurrent_cell::gru};
+  const auto [states, saved] = device.run(forward, x, w, absent, absent, absent);
+  const auto [dx, dproducts] = device.run(backward, dy, states, saved, w, absent, absent);
   for (const std::size_t first : {0U, 4U, 7U}) {
     const std::size_t count = first == 7 ? 2 : 3;
-    const auto [some, some_kept] =
-        device.run(forward, test::host_of(device).copy(x.rows(first, count)), w, none, none, none);
-    CHECK(values_of(device, some) == values_of(device, states.rows(first, count)));
-    const auto gradients = device.run(back, test::host_of(device).copy(dy.rows(first, count)), some,
-                                      some_kept, w, none, none);
+    const auto [partial_states, partial_saved] = device.run(
+        forward, test::host_of(device).copy(x.rows(first, count)), w, absent, absent, absent);
+    CHECK(values_of(device, partial_states) == values_of(device, states.rows(first, count)));
+    const auto gradients = device.run(backward, test::host_of(device).copy(dy.rows(first, count)),
+                                      partial_states, partial_saved, w, absent, absent);
     CHECK(values_of(device, gradients[0]) == values_of(device, dx.rows(first, count)));
     CHECK(values_of(device, gradients[1]) == values_of(device, dproducts.rows(first, count)));
   }
@@ -107,17 +108,17 @@ TEST_CASE("a sample's steps do not depend on the samples beside it") {
 
 TEST_CASE("the kernel of recurrent layers says what it does not take") {
   const glia::cpu<float> device;
-  const glia::tensor none;
+  const glia::tensor absent;
   const auto full = [&](const glia::shape& s) { return device.run(kernels::full{s, 1}); };
   const kernels::recurrence lstm{glia::recurrent_cell::lstm};
   CHECK(message_of<glia::shape_error>([&] {
-          (void)device.run(lstm, full({2, 3, 12}), full({4, 16}), none, none, none);
+          (void)device.run(lstm, full({2, 3, 12}), full({4, 16}), absent, absent, absent);
         }) ==
         "recurrence: expected steps (N, T, 4 U) and weights (U, 4 U), got (2, 3, 12) and (4, 16)");
   CHECK(message_of<glia::shape_error>([&] {
-          (void)device.run(lstm, full({2, 3, 16}), full({4, 16}), none, full({3, 4}), none);
+          (void)device.run(lstm, full({2, 3, 16}), full({4, 16}), absent, full({3, 4}), absent);
         }) == "recurrence: scale: expected shape (2, 4), got (3, 4)");
   CHECK(message_of<glia::shape_error>([&] {
-          (void)device.run(lstm, full({2, 3, 16}), full({4, 16}), none, none, full({2, 4}));
+          (void)device.run(lstm, full({2, 3, 16}), full({4, 16}), absent, absent, full({2, 4}));
         }) == "recurrence: counts: expected shape (2, 3), got (2, 4)");
 }

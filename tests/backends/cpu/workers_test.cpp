@@ -24,12 +24,12 @@ TEST_CASE("the cpu backend gives the same bits for any number of threads") {
     for (const std::size_t channels : {std::size_t{3}, std::size_t{32}}) {
       const auto x = b.input({37, 9, 8, channels}, 7);
       const auto w = b.input({3, 3, channels, 5}, 8);
-      const glia::kernels::convolution_pooling how{window, 1, {2, 2, 2, 2}};
+      const glia::kernels::convolution_pooling pooling{window, 1, {2, 2, 2, 2}};
       const auto [y, position] =
-          device.run(kernels::conv2d_max_pool2d{how, glia::relu.map}, x, w, glia::tensor{});
+          device.run(kernels::conv2d_max_pool2d{pooling, glia::relu.map}, x, w, glia::tensor{});
       b.out(y);
-      b.out(device.run(kernels::conv2d_max_pool2d_gradient{how}, b.input({37, 4, 4, 5}, 9), x, w,
-                       position)[1]);
+      b.out(device.run(kernels::conv2d_max_pool2d_gradient{pooling}, b.input({37, 4, 4, 5}, 9), x,
+                       w, position)[1]);
     }
     b.out(device.run(kernels::sum_to{{37}}, b.input({3000, 37}, 9)));
     b.out(device.run(kernels::normalize_gradient{glia::normalization::layer, 1e-3},
@@ -46,7 +46,7 @@ TEST_CASE("the cpu backend gives the same bits for any number of threads") {
     b.out(device.run(kernels::scatter_add{7}, b.input({500, 300}, 17), b.integers(indices)));
     return b.outputs();
   };
-  const auto one = run(1);
-  CHECK(one == run(2));
-  CHECK(one == run(3));
+  const auto expected = run(1);
+  CHECK(expected == run(2));
+  CHECK(expected == run(3));
 }

@@ -11,10 +11,10 @@ TEST_CASE("the oracle's sums over a thousand classes are exact to float") {
   const std::vector<float> x = glia::testing::test_values({1, 1000}, 5);
   std::vector<float> t(1000, 1e-4F);
   t[3] += 0.9F;
-  const auto of = [&](const auto& d) {
+  const auto loss = [&](const auto& d) {
     return test::values_of(d,
                            d.run(kernels::softmax_cross_entropy{}, test::tensor_of(d, {1, 1000}, x),
                                  test::tensor_of(d, {1, 1000}, t))[0])[0];
   };
-  CHECK(std::abs(of(device) - of(exact)) < 2e-6F * of(exact));
+  CHECK(std::abs(loss(device) - loss(exact)) < 2e-6F * loss(exact));
 }

@@ -47,10 +47,10 @@ int main() {
                                 glia::max_pool2d{}, glia::flatten{}, glia::dense{2}};
   glia::model net{layers, {8, 8, 1}};
   const xt::xarray<float> images = xt::ones<float>({2, 8, 8, 1});
-  const auto before = net.prepare({.batch_size = 2})(images);
+  const auto expected = net.prepare({.batch_size = 2})(images);
   glia::write_onnx(net, "net.onnx");
   glia::model read{glia::onnx_model{"net.onnx"}};
-  const bool same = xt::allclose(read.predict(images), before, 1e-5, 1e-5);
+  const bool same = xt::allclose(read.predict(images), expected, 1e-5, 1e-5);
 
   const double error =
       glia::testing::layer_gradient_error(glia::cpu<double>(), glia::dense{2}, {{5, 4}, 1U});

@@ -14,7 +14,7 @@ int main(int, char** argv) {
   const std::vector<float> question(32, 0.5F);
   std::vector<float> answer(10);
   ready.run(question, answer);
-  for (const float one : answer) {
-    std::printf("%g\n", static_cast<double>(one));
+  for (const float probability : answer) {
+    std::printf("%g\n", static_cast<double>(probability));
   }
 }

@@ -82,15 +82,15 @@ foreach(component IN LISTS components)
 endforeach()
 
 # Those components that were asked for are there, and no others.
-set(there ${FEATURES} pjrt)
-list(REMOVE_DUPLICATES there)
+set(requested ${FEATURES} pjrt)
+list(REMOVE_DUPLICATES requested)
 foreach(component IN LISTS components)
-  list(FIND there ${component} wanted)
-  if(wanted EQUAL -1 AND EXISTS "${CURRENT_PACKAGES_DIR}/share/glia/glia_${component}.cmake")
+  list(FIND requested ${component} position)
+  if(position EQUAL -1 AND EXISTS "${CURRENT_PACKAGES_DIR}/share/glia/glia_${component}.cmake")
     message(FATAL_ERROR "there is a component ${component}, which was not asked for")
   endif()
 endforeach()
-run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}" -B "${FOLDER}/consumer" -G Ninja "-DCOMPONENTS=${there}"
+run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}" -B "${FOLDER}/consumer" -G Ninja "-DCOMPONENTS=${requested}"
     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${CURRENT_PACKAGES_DIR}" -DGLIA_QUIET=ON)
 run("${CMAKE_COMMAND}" --build "${FOLDER}/consumer")
 file(REMOVE_RECURSE "${FOLDER}")

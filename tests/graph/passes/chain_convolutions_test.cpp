@@ -56,20 +56,20 @@ TEST_CASE("chains agree with the reference for every number of images") {
     CHECK(compare(bottlenecks(), sample, count).distance < tolerance::float_kernel);
     const auto expected = predictions(bottlenecks(), sample, count, glia::reference<float>());
     // This one has lanes, and sends pieces through.
-    const auto got = predictions(bottlenecks(), sample, count, glia::cpu<float>());
-    CHECK(test::distance(got, expected) < tolerance::float_kernel * 20);
+    const auto actual = predictions(bottlenecks(), sample, count, glia::cpu<float>());
+    CHECK(test::distance(actual, expected) < tolerance::float_kernel * 20);
   }
 }
 
 TEST_CASE("chains give the same bits for 1, 2 and 3 threads") {
   for (const std::size_t count : {1U, 5U, 11U, 40U}) {
     INFO(count);
-    const auto on = [&](std::size_t threads) {
+    const auto predict = [&](std::size_t threads) {
       return predictions(bottlenecks(), {15, 18, 3}, count, glia::cpu<float>({.threads = threads}));
     };
-    const auto one = on(1);
-    CHECK((on(2) == one));
-    CHECK((on(3) == one));
+    const auto expected = predict(1);
+    CHECK((predict(2) == expected));
+    CHECK((predict(3) == expected));
   }
 }
 

@@ -101,14 +101,14 @@ TEST_CASE("attention treats samples on their own") {
   const glia::model net{
       glia::sequential{glia::dense{48}, test::attention{}, glia::dense{3}}, {12}, B()};
   const test::recorded_pass pass(net, 37, {.fuse = false, .cut = true, .always = true});
-  std::string all;
+  std::string lines;
   for (const std::string& line : stretches_of(pass.calls())) {
-    all += line + ' ';
+    lines += line + ' ';
   }
   for (const char* name : {"gather", "slice", "permute_axes", "batched_matmul", "select", "concat",
                            "pad", "scatter_add"}) {
-    INFO(all);
-    CHECK(test::contains(all, name));
+    INFO(lines);
+    CHECK(test::contains(lines, name));
   }
 }
 
@@ -157,15 +157,15 @@ TEST_CASE("what depends on a stretch from outside comes behind it, all else befo
   const glia::recorder rec;
   const auto x = rec.input("x", glia::real_of({32, 4, 4, 2}));
   const auto w = rec.input("w", glia::real_of({1, 1, 2, 2}));
-  const auto one = rec.run(kernels::conv2d{{1, 1}}, x, w, glia::tensor{});
+  const auto first = rec.run(kernels::conv2d{{1, 1}}, x, w, glia::tensor{});
   const auto total = rec.run(kernels::sum_to{{}}, w);  // of no stretch
-  const auto two = rec.run(kernels::conv2d{{1, 1}}, one, w, glia::tensor{});
-  const auto mean = rec.run(kernels::normalize{glia::normalization::batch, 1e-3}, two,
+  const auto second = rec.run(kernels::conv2d{{1, 1}}, first, w, glia::tensor{});
+  const auto mean = rec.run(kernels::normalize{glia::normalization::batch, 1e-3}, second,
                             rec.run(kernels::full{{2}, 1}), rec.run(kernels::full{{2}, 0}))[0];
-  const auto three = rec.run(kernels::unary{glia::relu.map}, two);
+  const auto activated = rec.run(kernels::unary{glia::relu.map}, second);
   rec.output("total", total);
   rec.output("mean", mean);
-  rec.output("three", three);
+  rec.output("three", activated);
   const glia::graph g = cut(rec.recorded(), 32, 8);
   CHECK(stretches_of(g) == std::vector<std::string>{"conv2d conv2d unary"});
   REQUIRE(g.stretches().size() == 1);
@@ -190,8 +190,8 @@ TEST_CASE("sums over the samples are summed lane by lane") {
     values[i] = static_cast<float>(i % 7);
     expected[i % 3] += static_cast<double>(i % 7 * (i % 7));
   }
-  auto in = test::tensor_of(device, {40, 3}, values);
-  glia::tensor* const inputs[] = {&in};
+  auto input = test::tensor_of(device, {40, 3}, values);
+  glia::tensor* const inputs[] = {&input};
   std::vector<glia::tensor> out(2);
   run.run(inputs, out);
   CHECK(test::distance(test::values_of(device, out[0]), expected) == 0);
@@ -208,9 +208,9 @@ TEST_CASE("dropout in a stretch draws each sample's own numbers") {
   const auto words = glia::step_key{.seed = 5, .step = 3}.to_words();
   const auto result = [&](const glia::graph& g) {
     const glia::program run(g, device);
-    auto in = device.run(kernels::full{{50, 6}, 1});
+    auto input = device.run(kernels::full{{50, 6}, 1});
     auto random = device.from_host(std::span<const std::int32_t>(words), {words.size()});
-    glia::tensor* const inputs[] = {&in, &random};
+    glia::tensor* const inputs[] = {&input, &random};
     std::vector<glia::tensor> out(1);
     run.run(inputs, out);
     return test::values_of(device, out[0]);

@@ -59,12 +59,12 @@ TEST_CASE("a graph begins at its frontier, unless something else reads the sampl
 }
 
 TEST_CASE("values that two graphs compute alike are counterparts") {
-  const half_frozen one;
-  half_frozen other;
-  const auto more = other.rec.run(kernels::unary{glia::tanh.map}, other.features);
-  other.rec.output("more", more);
-  const glia::passes::counterpart in_one(other.rec.recorded(), one.rec.recorded());
-  CHECK(in_one.find(other.features.number()) == one.features.number());
-  CHECK(in_one.find(other.y.number()) == one.y.number());
-  CHECK_FALSE(in_one.find(more.number()));
+  const half_frozen first;
+  half_frozen second;
+  const auto activated = second.rec.run(kernels::unary{glia::tanh.map}, second.features);
+  second.rec.output("more", activated);
+  const glia::passes::counterpart counterparts(second.rec.recorded(), first.rec.recorded());
+  CHECK(counterparts.find(second.features.number()) == first.features.number());
+  CHECK(counterparts.find(second.y.number()) == first.y.number());
+  CHECK_FALSE(counterparts.find(activated.number()));
 }

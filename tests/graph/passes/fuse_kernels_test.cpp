@@ -35,8 +35,8 @@ TEST_CASE("dense and an activation behind it are what dense with it is") {
     }
     return names;
   };
-  const auto one = kernels_of(sequential{glia::dense{4, glia::relu}, glia::dense{3}});
-  CHECK(one == std::vector<std::string>{"packed_dense", "packed_dense"});
-  CHECK(kernels_of(sequential{glia::dense{4}, glia::relu, glia::dense{3}}) == one);
-  CHECK(kernels_of(sequential{glia::dense{4}, batch_norm{}, glia::gelu, glia::dense{3}}) == one);
+  const auto fused = kernels_of(sequential{glia::dense{4, glia::relu}, glia::dense{3}});
+  CHECK(fused == std::vector<std::string>{"packed_dense", "packed_dense"});
+  CHECK(kernels_of(sequential{glia::dense{4}, glia::relu, glia::dense{3}}) == fused);
+  CHECK(kernels_of(sequential{glia::dense{4}, batch_norm{}, glia::gelu, glia::dense{3}}) == fused);
 }

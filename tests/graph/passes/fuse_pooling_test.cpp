@@ -60,10 +60,10 @@ TEST_CASE("a pooling stays on its own where its windows overlap or its convoluti
   glia::passes::fuse_pooling(g);
   CHECK(calls(g) == "conv2d max_pool2d");
 
-  const convolution wanted;
-  wanted.rec.output("y", wanted.rec.run(kernels::max_pool2d{{2, 2, 2, 2}}, wanted.y)[0]);
-  wanted.rec.output("z", wanted.y);
-  g = wanted.rec.recorded();
+  const convolution exposed;
+  exposed.rec.output("y", exposed.rec.run(kernels::max_pool2d{{2, 2, 2, 2}}, exposed.y)[0]);
+  exposed.rec.output("z", exposed.y);
+  g = exposed.rec.recorded();
   glia::passes::fuse_pooling(g);
   CHECK(calls(g) == "conv2d max_pool2d");
 

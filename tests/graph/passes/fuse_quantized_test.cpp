@@ -46,7 +46,7 @@ TEST_CASE("convolutions of quantized numbers become one that computes with integ
 TEST_CASE("quantized weights that change from run to run are not packed") {
   glia::graph g = quantized_convolutions(3);
   glia::prune(g);
-  const std::string before = calls(g);
+  const std::string original = calls(g);
   glia::passes::fuse_quantized(g, glia::detail::fixed_values(g, {0, 1, 3}));
-  CHECK(calls(g) == before);
+  CHECK(calls(g) == original);
 }

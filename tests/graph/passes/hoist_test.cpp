@@ -13,10 +13,10 @@ using convolution = test::recorded_convolution;
 
 TEST_CASE("what depends on parameters alone is computed once") {
   const convolution c;
-  const auto twice = c.unary({glia::unary_function::affine, 2, 0}, c.b);
-  const auto more = c.unary({glia::unary_function::affine, 1, 1}, twice);
-  c.rec.output("y", c.rec.run(kernels::binary{glia::binary_function::add}, c.y, more));
-  c.rec.output("twice", twice);
+  const auto doubled = c.unary({glia::unary_function::affine, 2, 0}, c.b);
+  const auto shifted = c.unary({glia::unary_function::affine, 1, 1}, doubled);
+  c.rec.output("y", c.rec.run(kernels::binary{glia::binary_function::add}, c.y, shifted));
+  c.rec.output("twice", doubled);
   const auto parts = glia::passes::hoist(c.rec.recorded(), {0});
   CHECK(calls(parts.fixed) == "unary unary");
   CHECK(calls(parts.varying) == "conv2d binary");

@@ -14,13 +14,13 @@ using convolution = test::recorded_convolution;
 /// or the same.
 glia::graph quantized_twice(bool activated, float scale) {
   const convolution c;
-  const auto scale_of = [&](float by) {
-    return c.rec.from_host(std::span<const float>(&by, 1), {1});
+  const auto scale_of = [&](float value) {
+    return c.rec.from_host(std::span<const float>(&value, 1), {1});
   };
   const auto first = c.rec.run(kernels::fake_quantize{}, c.y, scale_of(0.5F));
-  const auto between =
+  const auto middle =
       activated ? c.unary(glia::tanh.map, first) : c.rec.run(kernels::reshape{{2, 64}}, first);
-  c.rec.output("y", c.rec.run(kernels::fake_quantize{}, between, scale_of(scale)));
+  c.rec.output("y", c.rec.run(kernels::fake_quantize{}, middle, scale_of(scale)));
   glia::graph g = c.rec.recorded();
   glia::passes::merge_quantizers(g);
   glia::prune(g);

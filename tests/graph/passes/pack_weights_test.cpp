@@ -29,11 +29,11 @@ TEST_CASE("weights of a chain are packed where they stay as they are") {
   const auto parts = glia::passes::hoist(g, {0});
   CHECK(calls(parts.fixed) == "pack_panels pack_panels");
   CHECK(calls(parts.varying) == "conv2d_chain");
-  const auto again = [&] {
+  const auto repack = [&] {
     glia::passes::pack_weights(g, glia::detail::fixed_values(g, {0}));
     return calls(g);
   };
-  CHECK(again() == "pack_panels pack_panels conv2d_chain");
+  CHECK(repack() == "pack_panels pack_panels conv2d_chain");
 }
 
 TEST_CASE("weights of products and of single convolutions are packed where they stay") {
@@ -43,9 +43,9 @@ TEST_CASE("weights of products and of single convolutions are packed where they 
   const auto wider = c.rec.input("wider", real_of({2, 2, 16, 16}));
   const auto convolved =
       c.rec.run(kernels::conv2d{{2, 2, 1, 1, 1, 1, 1, 1, 1, 1}}, pooled, wide, glia::tensor{});
-  const auto again =
+  const auto convolved_twice =
       c.rec.run(kernels::conv2d{{2, 2, 1, 1, 1, 1, 1, 1, 1, 1}}, convolved, wider, glia::tensor{});
-  const auto halved = c.rec.run(kernels::max_pool2d{{2, 2, 2, 2}}, again)[0];
+  const auto halved = c.rec.run(kernels::max_pool2d{{2, 2, 2, 2}}, convolved_twice)[0];
   const auto w = c.rec.input("dense", real_of({64, 3}));
   c.rec.output("y", c.rec.run(kernels::dense{}, c.rec.run(kernels::reshape{{2, 64}}, halved), w,
                               glia::tensor{}));
