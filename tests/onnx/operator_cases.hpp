@@ -51,13 +51,13 @@ inline void for_each_operator_case(const std::filesystem::path& path,
   if (file == nullptr) {
     throw glia::data_error(path.string() + ": cannot be read");
   }
-  const auto blob = [&](std::string& bytes) {
+  const auto blob = [&](std::string& content) {
     std::uint32_t size = 0;
     if (gzread(file.get(), &size, sizeof size) != static_cast<int>(sizeof size)) {
       return false;
     }
-    bytes.resize(size);
-    return gzread(file.get(), bytes.data(), size) == static_cast<int>(size);
+    content.resize(size);
+    return gzread(file.get(), content.data(), size) == static_cast<int>(size);
   };
   operator_case test_case;
   std::string model;
