@@ -66,6 +66,31 @@ TEST_CASE("binary cross-entropy of values and of classes") {
   CHECK(near(losses(bce, {2, 1}, {200, -200}, {0, 0}), {200, 0}) < tolerance::hand_computed);
 }
 
+TEST_CASE("binary cross-entropy weighs positive targets, classes and labels") {
+  const auto positive = [](double y) { return std::log1p(std::exp(-y)); };  // -ln sigmoid(y)
+  const auto negative = [](double y) { return std::log1p(std::exp(y)); };
+  using loss = glia::sigmoid_cross_entropy;
+
+  const std::vector<float> y{2, -1, 0.5F};
+  CHECK(near(losses(loss{.positive_weight = {3}}, {3, 1}, y, {1, 0, 1}),
+             {3 * positive(2), negative(-1), 3 * positive(0.5)}) < tolerance::hand_computed);
+  CHECK(near(losses(loss{.class_weight = {0.5F, 4}}, {3, 1}, y, {1, 0, 1}),
+             {4 * positive(2), 0.5 * negative(-1), 4 * positive(0.5)}) < tolerance::hand_computed);
+  const loss both{.positive_weight = {3}, .class_weight = {0.5F, 4}};
+  CHECK(near(losses(both, {3, 1}, y, {}, {0.25F, 0, 1}),
+             {0.25 * 12 * positive(2) + 0.75 * 0.5 * negative(2), 0.5 * negative(-1),
+              12 * positive(0.5)}) < tolerance::hand_computed);
+
+  const std::vector<float> labels{1, 0, 1, 0, 1, 0};
+  const std::vector<float> outputs{2, -1, 0.5F, 1, -3, 0};
+  const loss of_labels{.positive_weight = {1, 5, 2}, .class_weight = {1, 1, 0}};
+  CHECK(near(losses(of_labels, {2, 3}, outputs, {}, labels),
+             {(positive(2) + negative(-1)) / 3, (negative(1) + 5 * positive(-3)) / 3}) <
+        tolerance::hand_computed);
+  // A weight of 0 removes a target even if its loss is infinite.
+  CHECK(losses(loss{.positive_weight = {0}}, {1, 1}, {-INFINITY}, {1}) == std::vector<float>{0});
+}
+
 TEST_CASE("regression losses") {
   const std::vector<float> y{1, -2, 3, 0};
   const std::vector<float> t{0, 0, 3.5F, 0};
@@ -105,6 +130,8 @@ TEST_CASE("losses have the right gradients") {
         true);
   check(glia::softmax_cross_entropy{}, {3, 3}, false);
   check(glia::sigmoid_cross_entropy{}, {3, 3}, false);
+  check(glia::sigmoid_cross_entropy{.positive_weight = {2}, .class_weight = {1, 2, 0.5F}}, {3, 3},
+        true);
   check(glia::mean_squared_error{}, {3, 3}, false);
   check(glia::mean_absolute_error{}, {3, 3}, false);
   check(glia::huber{0.5}, {3, 3}, false);
@@ -127,6 +154,16 @@ TEST_CASE("losses say what does not fit") {
         (void)losses(glia::softmax_cross_entropy{.class_weight = {1, 2}}, {1, 3}, {1, 2, 3}, {0});
       }),
       "expected a class_weight with 3 weights, one for each class, got 2"));
+  CHECK(message_of<glia::shape_error>([] {
+          (void)losses(glia::sigmoid_cross_entropy{.positive_weight = {1, 2}}, {1, 3}, {1, 2, 3},
+                       {0});
+        }) ==
+        "sigmoid_cross_entropy: expected a positive_weight with 3 weights, one for each output, "
+        "got 2");
+  CHECK(message_of<glia::shape_error>([] {
+          (void)losses(glia::sigmoid_cross_entropy{.class_weight = {1}}, {1, 1}, {1}, {0});
+        }) ==
+        "sigmoid_cross_entropy: expected a class_weight with 2 weights, one for each class, got 1");
   CHECK(contains(
       message_of<glia::value_error>([] {
         (void)losses(glia::softmax_cross_entropy{.label_smoothing = 1}, {1, 3}, {1, 2, 3}, {0});
@@ -147,6 +184,11 @@ TEST_CASE("losses refuse hyper-parameters that are negative or not finite") {
                                   {1, 3}, {1, 2, 3}, {0});
                    }),
                    "expected a class_weight with finite weights of at least 0, got "));
+    CHECK(contains(
+        message_of<glia::value_error>([&] {
+          (void)losses(glia::sigmoid_cross_entropy{.positive_weight = {weight}}, {1, 1}, {1}, {0});
+        }),
+        "expected a positive_weight with finite weights of at least 0, got "));
   }
   CHECK_THROWS_AS(
       losses(glia::softmax_cross_entropy{.label_smoothing = NAN}, {1, 3}, {1, 2, 3}, {0}),

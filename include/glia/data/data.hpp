@@ -2,6 +2,7 @@
 
 #include "glia/data/array_dataset.hpp"
 #include "glia/data/batch_loader.hpp"
+#include "glia/data/class_balance.hpp"
 #include "glia/data/dataset.hpp"
 #include "glia/data/idx.hpp"
 #include "glia/data/image_bytes.hpp"

@@ -43,6 +43,9 @@ struct train_test_split_options {
 struct k_fold_options {
   std::uint64_t seed = 1;  ///< Seed of the shuffling.
   bool shuffle = true;     ///< Whether samples are drawn at random; if false, folds are contiguous.
+  /// Whether each class has the same number of samples in all folds, up to one sample. Needs a data
+  /// set with class labels.
+  bool stratify = false;
 };
 
 namespace detail {
@@ -63,6 +66,61 @@ namespace detail {
     shuffle(std::span(order), {.seed = seed, .stream = split_stream});
   }
   return order;
+}
+
+/// Returns the position in `order` at which each of k folds begins, and the number of samples. The
+/// sizes of the folds differ by at most one.
+[[nodiscard]] inline std::vector<std::size_t> equal_folds(std::size_t samples, std::size_t k) {
+  std::vector<std::size_t> begin;
+  for (std::size_t i = 0; i <= k; ++i) {
+    begin.push_back(samples * i / k);
+  }
+  return begin;
+}
+
+/// Reorders `order` so that the samples of each of k folds follow each other, and returns the
+/// position at which each fold begins, and the number of samples. The numbers of samples of a class
+/// in the folds, and the sizes of the folds, differ by at most one. A fold gets samples of a class
+/// that follow each other in `order`. As in scikit-learn's StratifiedKFold: if the samples are
+/// sorted by class, in the order in which the classes occur first, fold f has as many samples of a
+/// class as this class has at the positions f, f + k, f + 2 k, ...
+template <labeled_dataset D>
+[[nodiscard]] std::vector<std::size_t> stratified_folds(const D& data, std::size_t k,
+                                                        std::vector<std::uint32_t>& order) {
+  std::map<std::int32_t, std::size_t> class_index;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    class_index.emplace(data.label(i), class_index.size());
+  }
+  std::vector<std::vector<std::uint32_t>> classes(class_index.size());
+  for (const std::uint32_t sample : order) {
+    classes[class_index.at(data.label(sample))].push_back(sample);
+  }
+  const std::size_t largest =
+      std::max_element(classes.begin(), classes.end(), [](const auto& a, const auto& b) {
+        return a.size() < b.size();
+      })->size();
+  require<value_error>(k <= largest, "k_fold: with stratify, expected k of at most ", largest,
+                       ", the number of samples of the largest class, got ", k);
+  std::vector<std::vector<std::uint32_t>> folds(k);
+  std::size_t first = 0;  // position of the class among the samples sorted by class
+  for (const std::vector<std::uint32_t>& samples : classes) {
+    auto next = samples.begin();
+    for (std::size_t f = 0; f < k; ++f) {
+      // Positions f, f + k, ... below the end of the class, less those below its beginning.
+      const auto positions_below = [&](std::size_t end) { return (end + k - 1 - f) / k; };
+      const std::size_t count = positions_below(first + samples.size()) - positions_below(first);
+      folds[f].insert(folds[f].end(), next, next + static_cast<std::ptrdiff_t>(count));
+      next += static_cast<std::ptrdiff_t>(count);
+    }
+    first += samples.size();
+  }
+  order.clear();
+  std::vector<std::size_t> begin{0};
+  for (const std::vector<std::uint32_t>& fold : folds) {
+    order.insert(order.end(), fold.begin(), fold.end());
+    begin.push_back(order.size());
+  }
+  return begin;
 }
 
 /// Divides the samples in two: `test` gets the positions [first, last) of `order`, `train` the
@@ -162,22 +220,35 @@ train_and_test<D> train_test_split(const D&& data,
 /// in one split; the other folds together are `train` in this split.
 ///
 /// The sizes of the folds differ by at most one sample. Samples are shuffled by default, in
-/// contrast to scikit-learn's `KFold`. The splits are views of `data`, which must outlive them.
+/// contrast to scikit-learn's `KFold`. With `stratify`, the numbers of samples of a class differ by
+/// at most one, too; without `shuffle`, the folds are then those of scikit-learn's
+/// `StratifiedKFold`. The splits are views of `data`, which must outlive them.
 ///
 ///     for (const auto& [train, test] : glia::k_fold(data, 5)) {
 ///
 /// Throws `value_error` if the data set is empty or k is not between 2 and the number of samples.
+/// Throws `value_error`, too, if `stratify` is set for a data set without class labels or if no
+/// class has k samples.
 template <dataset D>
 [[nodiscard]] std::vector<train_and_test<D>> k_fold(const D& data, std::size_t k,
                                                     const k_fold_options& options = {}) {
-  const auto order = detail::order_of("k_fold", data.size(), options.shuffle, options.seed);
+  require<value_error>(labeled_dataset<D> || !options.stratify,
+                       "k_fold: stratify needs class labels, but this data set has target values; "
+                       "set stratify to false");
+  auto order = detail::order_of("k_fold", data.size(), options.shuffle, options.seed);
   const std::size_t size = order.size();
   require<value_error>(k >= 2 && k <= size, "k_fold: expected k from 2 to ", size,
                        ", the number of samples, got ", k);
+  std::vector<std::size_t> begin = detail::equal_folds(size, k);
+  if constexpr (labeled_dataset<D>) {
+    if (options.stratify) {
+      begin = detail::stratified_folds(data, k, order);
+    }
+  }
   std::vector<train_and_test<D>> result;
   result.reserve(k);
   for (std::size_t i = 0; i < k; ++i) {
-    result.push_back(detail::parts_of(data, order, size * i / k, size * (i + 1) / k));
+    result.push_back(detail::parts_of(data, order, begin[i], begin[i + 1]));
   }
   return result;
 }

@@ -30,6 +30,19 @@ namespace detail {
                       {rows[0]});
 }
 
+/// Throws `shape_error` unless the option `option` has `count` weights, one for each `subject`, and
+/// `value_error` unless they are finite and at least 0.
+inline void require_weights(std::string_view loss, std::string_view option,
+                            const std::vector<float>& weights, std::size_t count,
+                            std::string_view subject) {
+  require<shape_error>(weights.size() == count, loss, ": expected a ", option, " with ", count,
+                       " weights, one for each ", subject, ", got ", weights.size());
+  for (const float weight : weights) {
+    require<value_error>(weight >= 0 && std::isfinite(weight), loss, ": expected a ", option,
+                         " with finite weights of at least 0, got ", weight);
+  }
+}
+
 }  // namespace detail
 
 /// Cross-entropy loss for classification into two or more classes, computed from logits.
@@ -98,16 +111,8 @@ struct softmax_cross_entropy {
           device.run(kernels::unary{{unary_function::affine, 1 - label_smoothing, floor}}, values);
     }
     if (!class_weight.empty()) {
-      require<shape_error>(class_weight.size() == classes,
-                           "softmax_cross_entropy: expected a class_weight with ", classes,
-                           " weights, one for each class, got ", class_weight.size());
-      for (const float weight : class_weight) {
-        require<value_error>(
-            weight >= 0 && std::isfinite(weight),
-            "softmax_cross_entropy: expected a class_weight with finite weights of "
-            "at least 0, got ",
-            weight);
-      }
+      detail::require_weights("softmax_cross_entropy", "class_weight", class_weight, classes,
+                              "class");
       values = device.run(kernels::binary{binary_function::multiply}, std::move(values),
                           device.from_host(std::span<const float>(class_weight), {classes}));
     }
@@ -130,7 +135,13 @@ struct softmax_cross_entropy {
 /// Cross-entropy loss for binary classification and for several independent labels, computed from
 /// logits.
 ///
-///     loss = -t ln sigmoid(y) - (1 - t) ln(1 - sigmoid(y)), averaged over the outputs of a sample
+///     loss = -p t ln sigmoid(y) - n (1 - t) ln(1 - sigmoid(y)), averaged over the outputs of a
+///            sample
+///
+/// The weights p and n are 1 by default. `positive_weight` multiplies p. For a single output,
+/// `class_weight` has a weight for class 0, which multiplies n, and a weight for class 1, which
+/// multiplies p. For K outputs, it has a weight for each output, which multiplies p and n. The mean
+/// over a batch divides by the number of samples.
 ///
 /// The loss applies the sigmoid itself, so the model must end without a sigmoid: in `dense{1}` for
 /// two classes, or in `dense{K}` for K independent labels. The model's predictions are logits; a
@@ -143,17 +154,34 @@ struct softmax_cross_entropy {
 /// (N, 1), the classes are 0 and 1. For K outputs (N, K), the output of the class has the target 1,
 /// and all other outputs have the target 0.
 ///
-/// Throws `shape_error` if the shapes of logits and targets do not match. Training and evaluation
-/// throw `data_error` if a target is outside [0, 1].
+/// Throws `shape_error` if the shapes of logits, targets and weights do not match, and
+/// `value_error` if a weight is negative or not finite. Training and evaluation throw `data_error`
+/// if a target is outside [0, 1].
 struct sigmoid_cross_entropy {
+  /// Weights of positive targets: one for all outputs or one for each output. If empty, they are 1.
+  /// Weights above 1 increase the recall, weights below 1 the precision.
+  std::vector<float> positive_weight{};
+  /// Weights of the classes 0 and 1 for a single output, of the labels for K outputs. If empty, all
+  /// weights are 1.
+  std::vector<float> class_weight{};
+
   static constexpr output_kind applied_activation = output_kind::sigmoid;
   static constexpr std::string_view target_range = "from 0 to 1";
   static constexpr bool accepts_target(float t) { return t >= 0 && t <= 1; }
 
   [[nodiscard]] variable operator()(const variable& logits, const targets& t) const {
     const glia::device& device = logits.device();
-    const auto positives = detail::target_values("sigmoid_cross_entropy", logits, t);
-    const auto negatives = device.run(kernels::unary{{unary_function::affine, -1, 1}}, positives);
+    auto positives = detail::target_values("sigmoid_cross_entropy", logits, t);
+    auto negatives = device.run(kernels::unary{{unary_function::affine, -1, 1}}, positives);
+    if (!positive_weight.empty() || !class_weight.empty()) {
+      const auto [of_positives, of_negatives] = weights_for(logits.shape());
+      const auto weigh = [&](tensor& values, const std::vector<float>& weights) {
+        values = device.run(kernels::binary{binary_function::multiply}, std::move(values),
+                            device.from_host(std::span<const float>(weights), {weights.size()}));
+      };
+      weigh(positives, of_positives);
+      weigh(negatives, of_negatives);
+    }
     const variable nothing = logits.owner().constant(device.run(kernels::full{}));
     // A selection instead of a product: 0 times the infinite loss of an infinite logit would be
     // NaN.
@@ -162,8 +190,38 @@ struct sigmoid_cross_entropy {
     };
     return ops::mean_per_sample(share(positives, -logits) + share(negatives, logits));
   }
-  [[nodiscard]] std::string description() const { return "sigmoid_cross_entropy"; }
+  [[nodiscard]] std::string description() const {
+    std::string result = "sigmoid_cross_entropy";
+    result += positive_weight.empty() ? "" : ", positive weight";
+    return result + (class_weight.empty() ? "" : ", class weights");
+  }
   friend bool operator==(const sigmoid_cross_entropy&, const sigmoid_cross_entropy&) = default;
+
+ private:
+  /// Returns the weights of positive and of negative targets for each output.
+  [[nodiscard]] std::pair<std::vector<float>, std::vector<float>> weights_for(
+      const shape& logits) const {
+    const std::size_t outputs = logits.rank() == 0 ? 1 : logits.back();
+    std::vector<float> of_positives(outputs, 1);
+    std::vector<float> of_negatives(outputs, 1);
+    if (!class_weight.empty()) {
+      detail::require_weights("sigmoid_cross_entropy", "class_weight", class_weight,
+                              outputs == 1 ? 2 : outputs, outputs == 1 ? "class" : "output");
+      of_positives.assign(class_weight.end() - static_cast<std::ptrdiff_t>(outputs),
+                          class_weight.end());
+      of_negatives.assign(class_weight.begin(),
+                          class_weight.begin() + static_cast<std::ptrdiff_t>(outputs));
+    }
+    if (!positive_weight.empty()) {
+      const bool shared = positive_weight.size() == 1;
+      detail::require_weights("sigmoid_cross_entropy", "positive_weight", positive_weight,
+                              shared ? 1 : outputs, "output");
+      for (std::size_t i = 0; i < outputs; ++i) {
+        of_positives[i] *= positive_weight[shared ? 0 : i];
+      }
+    }
+    return {std::move(of_positives), std::move(of_negatives)};
+  }
 };
 
 }  // namespace glia
