@@ -174,13 +174,13 @@ struct sigmoid_cross_entropy {
     auto positives = detail::target_values("sigmoid_cross_entropy", logits, t);
     auto negatives = device.run(kernels::unary{{unary_function::affine, -1, 1}}, positives);
     if (!positive_weight.empty() || !class_weight.empty()) {
-      const auto [of_positives, of_negatives] = weights_for(logits.shape());
+      const auto [positive_factors, negative_factors] = weights_for(logits.shape());
       const auto weigh = [&](tensor& values, const std::vector<float>& weights) {
         values = device.run(kernels::binary{binary_function::multiply}, std::move(values),
                             device.from_host(std::span<const float>(weights), {weights.size()}));
       };
-      weigh(positives, of_positives);
-      weigh(negatives, of_negatives);
+      weigh(positives, positive_factors);
+      weigh(negatives, negative_factors);
     }
     const variable nothing = logits.owner().constant(device.run(kernels::full{}));
     // A selection instead of a product: 0 times the infinite loss of an infinite logit would be
@@ -202,25 +202,25 @@ struct sigmoid_cross_entropy {
   [[nodiscard]] std::pair<std::vector<float>, std::vector<float>> weights_for(
       const shape& logits) const {
     const std::size_t outputs = logits.rank() == 0 ? 1 : logits.back();
-    std::vector<float> of_positives(outputs, 1);
-    std::vector<float> of_negatives(outputs, 1);
+    std::vector<float> positive_factors(outputs, 1);
+    std::vector<float> negative_factors(outputs, 1);
     if (!class_weight.empty()) {
       detail::require_weights("sigmoid_cross_entropy", "class_weight", class_weight,
                               outputs == 1 ? 2 : outputs, outputs == 1 ? "class" : "output");
-      of_positives.assign(class_weight.end() - static_cast<std::ptrdiff_t>(outputs),
-                          class_weight.end());
-      of_negatives.assign(class_weight.begin(),
-                          class_weight.begin() + static_cast<std::ptrdiff_t>(outputs));
+      positive_factors.assign(class_weight.end() - static_cast<std::ptrdiff_t>(outputs),
+                              class_weight.end());
+      negative_factors.assign(class_weight.begin(),
+                              class_weight.begin() + static_cast<std::ptrdiff_t>(outputs));
     }
     if (!positive_weight.empty()) {
       const bool shared = positive_weight.size() == 1;
       detail::require_weights("sigmoid_cross_entropy", "positive_weight", positive_weight,
                               shared ? 1 : outputs, "output");
       for (std::size_t i = 0; i < outputs; ++i) {
-        of_positives[i] *= positive_weight[shared ? 0 : i];
+        positive_factors[i] *= positive_weight[shared ? 0 : i];
       }
     }
-    return {std::move(of_positives), std::move(of_negatives)};
+    return {std::move(positive_factors), std::move(negative_factors)};
   }
 };
 
