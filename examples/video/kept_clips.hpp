@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <glia/core/checksum.hpp>
 #include <glia/glia.hpp>
 #include <glia/io/safetensors.hpp>
 #include <glia/training/interrupt.hpp>
@@ -61,19 +62,15 @@ class kept_clips {
   std::vector<std::filesystem::path> files_;
 };
 
-/// What tells apart the outputs of networks with other numbers.
+/// Returns a checksum of the model's parameters.
 template <class Model>
 [[nodiscard]] std::string fingerprint_of(const Model& net) {
-  std::uint32_t hash = 2166136261U;  // FNV-1a
+  glia::checksum sum;
   for (const auto& p : net.parameters()) {
     const xt::xarray<float> values = net.get(p.spec.name);
-    const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
-                                 values.size() * sizeof(float));
-    for (const char byte : bytes) {
-      hash = (hash ^ static_cast<std::uint8_t>(byte)) * 16777619U;
-    }
+    sum.add({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
   }
-  return glia::text(hash);
+  return glia::text(sum.value());
 }
 
 /// The missing clips that a process runs: every `stride`-th clip, beginning with clip `first`.

@@ -294,6 +294,10 @@ TEST_CASE("splits that cannot be are refused") {
   CHECK(fold_error(5, 1) == "k_fold: expected k from 2 to 5, the number of samples, got 1");
   CHECK(fold_error(5, 6) == "k_fold: expected k from 2 to 5, the number of samples, got 6");
   CHECK(fold_error(5, 5).empty());
+  const valued_samples values{10};
+  CHECK(message_of<glia::value_error>([&] { (void)glia::k_fold(values, 2, {.stratify = true}); }) ==
+        "k_fold: stratify needs class labels, but this data set has target values; set stratify to "
+        "false");
 }
 
 TEST_CASE("a model trains on one part and is evaluated on the other") {

@@ -83,10 +83,12 @@ TEST_CASE("binary cross-entropy weighs positive targets, classes and labels") {
 
   const std::vector<float> labels{1, 0, 1, 0, 1, 0};
   const std::vector<float> outputs{2, -1, 0.5F, 1, -3, 0};
-  const loss of_labels{.positive_weight = {1, 5, 2}, .class_weight = {1, 1, 0}};
-  CHECK(near(losses(of_labels, {2, 3}, outputs, {}, labels),
+  const loss several{.positive_weight = {1, 5, 2}, .class_weight = {1, 1, 0}};
+  CHECK(near(losses(several, {2, 3}, outputs, {}, labels),
              {(positive(2) + negative(-1)) / 3, (negative(1) + 5 * positive(-3)) / 3}) <
         tolerance::hand_computed);
+  // Outputs without an axis for classes are one output for each sample.
+  CHECK(losses(both, {3}, y, {}, {0.25F, 0, 1}) == losses(both, {3, 1}, y, {}, {0.25F, 0, 1}));
   // A weight of 0 removes a target even if its loss is infinite.
   CHECK(losses(loss{.positive_weight = {0}}, {1, 1}, {-INFINITY}, {1}) == std::vector<float>{0});
 }
@@ -189,6 +191,11 @@ TEST_CASE("losses refuse hyper-parameters that are negative or not finite") {
           (void)losses(glia::sigmoid_cross_entropy{.positive_weight = {weight}}, {1, 1}, {1}, {0});
         }),
         "expected a positive_weight with finite weights of at least 0, got "));
+    CHECK(contains(
+        message_of<glia::value_error>([&] {
+          (void)losses(glia::sigmoid_cross_entropy{.class_weight = {weight, 1}}, {1, 1}, {1}, {0});
+        }),
+        "expected a class_weight with finite weights of at least 0, got "));
   }
   CHECK_THROWS_AS(
       losses(glia::softmax_cross_entropy{.label_smoothing = NAN}, {1, 3}, {1, 2, 3}, {0}),

@@ -96,8 +96,8 @@ inline std::vector<measurement> measure(const std::string& program, const std::s
                                        std::to_string(s.epochs),
                                        "--seed",
                                        std::to_string(s.seed)};
-    const std::vector<std::string> device = s.device.arguments();
-    arguments.insert(arguments.end(), device.begin(), device.end());
+    const std::vector<std::string> device_arguments = s.device.arguments();
+    arguments.insert(arguments.end(), device_arguments.begin(), device_arguments.end());
     const glia::plot::program_result result = glia::plot::run_program(arguments);
     measurement point{.rows = static_cast<double>(rows)};
     std::istringstream(result.output) >> point.seconds >> point.bytes >> point.accuracy;

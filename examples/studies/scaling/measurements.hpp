@@ -28,8 +28,8 @@ inline measurement measure(const std::string& program, const settings& s, std::s
                                      "--tries",      std::to_string(s.tries),
                                      "--output",     s.output.string(),
                                      "--seed",       std::to_string(s.seed)};
-  const std::vector<std::string> device = s.device.arguments();
-  arguments.insert(arguments.end(), device.begin(), device.end());
+  const std::vector<std::string> device_arguments = s.device.arguments();
+  arguments.insert(arguments.end(), device_arguments.begin(), device_arguments.end());
   const glia::plot::program_result result = glia::plot::run_program(arguments);
   measurement point{.batch = static_cast<double>(batch), .images = static_cast<double>(images)};
   std::istringstream(result.output) >> point.seconds >> point.prediction_seconds >> point.bytes;

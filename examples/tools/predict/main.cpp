@@ -309,11 +309,11 @@ int run(int argc, char** argv) {
     print_rows(data, net, info, s, watch);
   }
   if (s.profile) {
-    const double seconds =
+    const double seconds_per_batch =
         profile.seconds / static_cast<double>(std::max<std::size_t>(profile.steps, 1));
     std::cout << "\n"
               << profile.steps << " batches of up to " << s.batch << ", "
-              << glia::fixed_text(1e3 * seconds, 3) << " ms each\n\n"
+              << glia::fixed_text(1e3 * seconds_per_batch, 3) << " ms each\n\n"
               << profile.kernel_table(30);
   }
   return failures;

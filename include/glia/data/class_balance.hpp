@@ -39,8 +39,9 @@ template <labeled_dataset D>
 
 }  // namespace detail
 
-/// Returns a weight for each class, for the option `class_weight` of a loss, so that all classes
-/// contribute equally to the loss of the data set.
+/// Returns a weight for each class, with which all classes contribute equally to the loss of the
+/// data set. It is for the option `class_weight` of `softmax_cross_entropy`, and of
+/// `sigmoid_cross_entropy` for a model with one output.
 ///
 ///     w_k = N / (C N_k)
 ///
@@ -53,14 +54,14 @@ template <labeled_dataset D>
 /// is negative.
 template <labeled_dataset D>
 [[nodiscard]] std::vector<float> balanced_class_weight(const D& data, std::size_t classes = 0) {
-  const auto samples = detail::samples_of_classes("balanced_class_weight", data);
-  const auto largest = static_cast<std::size_t>(samples.rbegin()->first);
+  const auto by_class = detail::samples_of_classes("balanced_class_weight", data);
+  const auto largest = static_cast<std::size_t>(by_class.rbegin()->first);
   require<value_error>(classes == 0 || largest < classes,
                        "balanced_class_weight: expected labels below ", classes, ", got ", largest);
   std::vector<float> weights(classes == 0 ? largest + 1 : classes);
-  for (const auto& [label, members] : samples) {
+  for (const auto& [label, members] : by_class) {
     weights[static_cast<std::size_t>(label)] = static_cast<float>(
-        static_cast<double>(data.size()) / (static_cast<double>(samples.size() * members.size())));
+        static_cast<double>(data.size()) / (static_cast<double>(by_class.size() * members.size())));
   }
   return weights;
 }
@@ -75,9 +76,9 @@ struct balance_classes_options {
 
 /// Returns a view of a data set in which all classes have the same number of samples.
 ///
-/// A class with fewer samples than this number has each sample several times, and each sample at
-/// most once more often than another. A class with more samples has a random selection of them. The
-/// result depends only on the labels and the options. The samples keep the order of the data set,
+/// If a class has fewer samples than this number, its samples are repeated; how often they occur
+/// differs by at most one. If it has more samples, a random selection of them remains. The result
+/// depends only on the labels and the options. The samples keep the order of the data set,
 /// which must outlive the view. Balance only the samples for training: scores of balanced samples
 /// do not show how good a model is for the original ones.
 ///
@@ -90,19 +91,20 @@ template <labeled_dataset D>
                                         const balance_classes_options& options = {}) {
   // A separate stream of random numbers, because a split may use the same seed.
   constexpr std::uint32_t balance_stream = 0xFFFFFFFC;
-  auto classes = detail::samples_of_classes("balance_classes", data);
+  auto by_class = detail::samples_of_classes("balance_classes", data);
   std::size_t count = options.samples_per_class;
-  for (const auto& [label, members] : classes) {
+  for (const auto& [label, members] : by_class) {
     count = options.samples_per_class > 0 ? count : std::max(count, members.size());
   }
   std::vector<std::uint32_t> chosen;
-  chosen.reserve(count * classes.size());
-  std::uint32_t stream = 0;
-  for (auto& [label, members] : classes) {
+  chosen.reserve(count * by_class.size());
+  std::uint32_t class_index = 0;
+  for (auto& [label, members] : by_class) {
     for (std::size_t copy = 0; copy < count / members.size(); ++copy) {
       chosen.insert(chosen.end(), members.begin(), members.end());
     }
-    shuffle(std::span(members), {.seed = options.seed, .stream = balance_stream, .step = stream++});
+    shuffle(std::span(members),
+            {.seed = options.seed, .stream = balance_stream, .step = class_index++});
     chosen.insert(chosen.end(), members.begin(),
                   members.begin() + static_cast<std::ptrdiff_t>(count % members.size()));
   }

@@ -42,7 +42,9 @@ struct train_test_split_options {
 /// Options of `k_fold`.
 struct k_fold_options {
   std::uint64_t seed = 1;  ///< Seed of the shuffling.
-  bool shuffle = true;     ///< Whether samples are drawn at random; if false, folds are contiguous.
+  /// Whether samples are drawn at random. If false, the samples of a fold follow each other in the
+  /// data set or, with `stratify`, in each class.
+  bool shuffle = true;
   /// Whether each class has the same number of samples in all folds, up to one sample. Needs a data
   /// set with class labels.
   bool stratify = false;
@@ -68,22 +70,22 @@ namespace detail {
   return order;
 }
 
-/// Returns the position in `order` at which each of k folds begins, and the number of samples. The
-/// sizes of the folds differ by at most one.
+/// Returns k + 1 positions: where each fold of equal size begins, and the end of the last.
 [[nodiscard]] inline std::vector<std::size_t> equal_folds(std::size_t samples, std::size_t k) {
-  std::vector<std::size_t> begin;
+  std::vector<std::size_t> borders;
   for (std::size_t i = 0; i <= k; ++i) {
-    begin.push_back(samples * i / k);
+    borders.push_back(samples * i / k);
   }
-  return begin;
+  return borders;
 }
 
-/// Reorders `order` so that the samples of each of k folds follow each other, and returns the
-/// position at which each fold begins, and the number of samples. The numbers of samples of a class
-/// in the folds, and the sizes of the folds, differ by at most one. A fold gets samples of a class
-/// that follow each other in `order`. As in scikit-learn's StratifiedKFold: if the samples are
-/// sorted by class, in the order in which the classes occur first, fold f has as many samples of a
-/// class as this class has at the positions f, f + k, f + 2 k, ...
+/// Reorders `order` so that the samples of each of k folds follow each other. Returns k + 1
+/// positions: where each fold begins, and the end of the last.
+///
+/// The sizes of the folds differ by at most one, and so do the numbers of samples of a class in
+/// them. A fold gets samples of a class that follow each other in `order`. Their number is that of
+/// scikit-learn's StratifiedKFold: sort the samples by class, the class of the first sample first;
+/// then fold f gets as many samples of a class as the class has at the positions f, f + k, ...
 template <labeled_dataset D>
 [[nodiscard]] std::vector<std::size_t> stratified_folds(const D& data, std::size_t k,
                                                         std::vector<std::uint32_t>& order) {
@@ -106,21 +108,21 @@ template <labeled_dataset D>
   for (const std::vector<std::uint32_t>& samples : classes) {
     auto next = samples.begin();
     for (std::size_t f = 0; f < k; ++f) {
-      // Positions f, f + k, ... below the end of the class, less those below its beginning.
-      const auto positions_below = [&](std::size_t end) { return (end + k - 1 - f) / k; };
-      const std::size_t count = positions_below(first + samples.size()) - positions_below(first);
+      // The number of positions f, f + k, ... that are smaller than `end`.
+      const auto count_below = [&](std::size_t end) { return (end + k - 1 - f) / k; };
+      const std::size_t count = count_below(first + samples.size()) - count_below(first);
       folds[f].insert(folds[f].end(), next, next + static_cast<std::ptrdiff_t>(count));
       next += static_cast<std::ptrdiff_t>(count);
     }
     first += samples.size();
   }
   order.clear();
-  std::vector<std::size_t> begin{0};
+  std::vector<std::size_t> borders{0};
   for (const std::vector<std::uint32_t>& fold : folds) {
     order.insert(order.end(), fold.begin(), fold.end());
-    begin.push_back(order.size());
+    borders.push_back(order.size());
   }
-  return begin;
+  return borders;
 }
 
 /// Divides the samples in two: `test` gets the positions [first, last) of `order`, `train` the
@@ -220,8 +222,8 @@ train_and_test<D> train_test_split(const D&& data,
 /// in one split; the other folds together are `train` in this split.
 ///
 /// The sizes of the folds differ by at most one sample. Samples are shuffled by default, in
-/// contrast to scikit-learn's `KFold`. With `stratify`, the numbers of samples of a class differ by
-/// at most one, too; without `shuffle`, the folds are then those of scikit-learn's
+/// contrast to scikit-learn's `KFold`. With `stratify`, the numbers of samples of a class in the
+/// folds differ by at most one, too; without `shuffle`, the folds are then those of scikit-learn's
 /// `StratifiedKFold`. The splits are views of `data`, which must outlive them.
 ///
 ///     for (const auto& [train, test] : glia::k_fold(data, 5)) {
@@ -239,16 +241,16 @@ template <dataset D>
   const std::size_t size = order.size();
   require<value_error>(k >= 2 && k <= size, "k_fold: expected k from 2 to ", size,
                        ", the number of samples, got ", k);
-  std::vector<std::size_t> begin = detail::equal_folds(size, k);
+  std::vector<std::size_t> borders = detail::equal_folds(size, k);
   if constexpr (labeled_dataset<D>) {
     if (options.stratify) {
-      begin = detail::stratified_folds(data, k, order);
+      borders = detail::stratified_folds(data, k, order);
     }
   }
   std::vector<train_and_test<D>> result;
   result.reserve(k);
   for (std::size_t i = 0; i < k; ++i) {
-    result.push_back(detail::parts_of(data, order, begin[i], begin[i + 1]));
+    result.push_back(detail::parts_of(data, order, borders[i], borders[i + 1]));
   }
   return result;
 }

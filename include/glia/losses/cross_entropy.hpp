@@ -201,7 +201,7 @@ struct sigmoid_cross_entropy {
   /// Returns the weights of positive and of negative targets for each output.
   [[nodiscard]] std::pair<std::vector<float>, std::vector<float>> weights_for(
       const shape& logits) const {
-    const std::size_t outputs = logits.rank() == 0 ? 1 : logits.back();
+    const std::size_t outputs = logits.rank() < 2 ? 1 : logits.back();
     std::vector<float> positive_factors(outputs, 1);
     std::vector<float> negative_factors(outputs, 1);
     if (!class_weight.empty()) {

@@ -35,8 +35,8 @@ struct model_options {
   bool depth_first = true;
 };
 
-/// Returns the number of samples in a batch of predictions if an option does not give it: as many
-/// samples of this shape as 32 MB hold, from 1 to 256.
+/// Returns the default batch size of predictions: the number of samples of this shape that fit into
+/// 32 MiB, from 1 to 256.
 [[nodiscard]] constexpr std::size_t default_batch_size(const shape& sample) {
   constexpr std::size_t bytes = 32 << 20;
   constexpr std::size_t max_samples = 256;
