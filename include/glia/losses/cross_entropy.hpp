@@ -161,8 +161,8 @@ struct sigmoid_cross_entropy {
   /// Weights of positive targets: one for all outputs or one for each output. If empty, they are 1.
   /// Weights above 1 increase the recall, weights below 1 the precision.
   std::vector<float> positive_weight{};
-  /// Weights of the classes 0 and 1 for a single output, of the labels for K outputs. If empty, all
-  /// weights are 1.
+  /// For a single output, the weights of the classes 0 and 1. For K outputs, one weight for each
+  /// output. If empty, all weights are 1.
   std::vector<float> class_weight{};
 
   static constexpr output_kind applied_activation = output_kind::sigmoid;
