@@ -11,3 +11,4 @@
 #include "glia/data/shard.hpp"
 #include "glia/data/split.hpp"
 #include "glia/data/subset.hpp"
+#include "glia/data/weighted_samples.hpp"

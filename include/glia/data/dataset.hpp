@@ -49,6 +49,14 @@ concept target_dataset = dataset<D> &&
   d.target(i, values);
 };
 
+/// A data set whose samples have weights: `weight(i)` returns the weight of sample `i`, which is
+/// finite and at least 0. Training and evaluation multiply the loss of the sample by it.
+/// `weighted_samples` gives weights to the samples of any data set.
+template <class D>
+concept weighted_dataset = dataset<D> && requires(const D& d, std::size_t i) {
+  { d.weight(i) } -> std::convertible_to<float>;
+};
+
 /// A data set for models with several inputs or outputs. A row of inputs or targets holds several
 /// named tensors of one sample, one after the other. `input_parts()` and `target_parts()` return
 /// the tensors' names, shapes and positions in the row. An empty list means that the row is one
@@ -122,6 +130,7 @@ struct batch {
   std::vector<std::int32_t> labels;  ///< Class indices (N) of a labeled data set; otherwise empty.
   shape target_shape;  ///< Shape of the targets, (N, ...); has no axes if the samples have labels.
   std::vector<float> targets;  ///< Target values of a data set with targets; otherwise empty.
+  std::vector<float> weights;  ///< Weights (N) of a data set with weights; otherwise empty.
 
   // In distributed training, a batch holds this rank's samples of a larger batch:
   std::size_t first = 0;  ///< Index of this batch's first sample in the larger batch.

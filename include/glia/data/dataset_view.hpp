@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,9 @@ class dataset_view {
         target_shape_ = data.target_shape();
         write_targets_ = &write_targets<D>;
       }
+      if constexpr (weighted_dataset<D>) {
+        write_weights_ = &write_weights<D>;
+      }
       varies_ = glia::varies(data);
       if constexpr (named_dataset<D>) {
         input_parts_ = &data.input_parts();
@@ -54,6 +58,8 @@ class dataset_view {
   [[nodiscard]] const std::vector<row_part>* input_parts() const noexcept { return input_parts_; }
   /// The named tensors in each row of targets; null for data sets without named tensors.
   [[nodiscard]] const std::vector<row_part>* target_parts() const noexcept { return target_parts_; }
+  /// Whether the samples have weights.
+  [[nodiscard]] bool has_weights() const noexcept { return write_weights_ != nullptr; }
   /// Whether a sample may differ between epochs.
   [[nodiscard]] bool varies() const noexcept { return varies_; }
   /// Whether the inputs are stored outputs of a model's frozen layers; see `frozen_outputs`.
@@ -81,7 +87,8 @@ class dataset_view {
   }
 
   /// Reads the samples with the given indices into `out` and reuses its memory. Throws `data_error`
-  /// if the data set does not write a complete row, or writes beyond its end.
+  /// if the data set does not write a complete row, or writes beyond its end, or if a weight is
+  /// negative or not finite.
   void gather(std::span<const std::uint32_t> samples, batch& out, std::size_t epoch = 0) const {
     out.size = samples.size();
     out.input_shape = batch_of(samples.size(), input_shape_);
@@ -97,6 +104,16 @@ class dataset_view {
     } else {
       out.labels.resize(samples.size());
       write_labels_(targets_, samples, out.labels);
+    }
+    out.weights.clear();
+    if (has_weights()) {
+      out.weights.resize(samples.size());
+      write_weights_(targets_, samples, out.weights);
+      for (std::size_t n = 0; n < samples.size(); ++n) {
+        require<data_error>(std::isfinite(out.weights[n]) && out.weights[n] >= 0,
+                            "the data set: expected finite weights of at least 0, but sample ",
+                            samples[n], " has the weight ", out.weights[n]);
+      }
     }
   }
 
@@ -160,6 +177,14 @@ class dataset_view {
     }
   }
 
+  template <weighted_dataset D>
+  static void write_weights(const void* self, std::span<const std::uint32_t> samples,
+                            std::span<float> weights) {
+    for (std::size_t n = 0; n < samples.size(); ++n) {
+      weights[n] = static_cast<float>(static_cast<const D*>(self)->weight(samples[n]));
+    }
+  }
+
   const void* inputs_;
   const void* targets_;
   std::size_t size_ = 0;
@@ -173,6 +198,7 @@ class dataset_view {
   input_writer write_inputs_ = nullptr;
   target_writer write_targets_ = nullptr;  // null for a data set with labels
   label_writer write_labels_ = nullptr;    // null for a data set with targets
+  target_writer write_weights_ = nullptr;  // null for a data set without weights
 };
 
 }  // namespace glia

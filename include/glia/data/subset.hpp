@@ -26,8 +26,8 @@ inline constexpr bool is_subset<subset<D>> = true;
 }  // namespace detail
 
 /// A view of selected samples of a data set, in the order of a list of indices. An index may occur
-/// several times. The subset has labels, targets, named tensors and augmentation if the data set
-/// has them. The data set must outlive it.
+/// several times. The subset has labels, targets, weights, named tensors and augmentation if
+/// the data set has them. The data set must outlive it.
 ///
 ///     const glia::subset first_three(data, {0, 1, 2});
 ///
@@ -73,6 +73,10 @@ class subset {
   }
   void target(std::size_t i, std::span<float> values) const requires target_dataset<D> {
     data_->target(samples_[i], values);
+  }
+
+  [[nodiscard]] float weight(std::size_t i) const requires weighted_dataset<D> {
+    return data_->weight(samples_[i]);
   }
 
   [[nodiscard]] const std::vector<row_part>& input_parts() const requires named_dataset<D> {

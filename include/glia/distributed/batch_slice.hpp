@@ -17,6 +17,7 @@ namespace glia {
   copy(b.inputs, result.inputs);
   copy(b.labels, result.labels);
   copy(b.targets, result.targets);
+  copy(b.weights, result.weights);
   result.size = count;
   result.input_shape = batch_of(count, sample_of(b.input_shape));
   if (b.target_shape.rank() > 0) {

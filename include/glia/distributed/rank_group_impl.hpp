@@ -103,6 +103,7 @@ GLIA_INLINE std::vector<float> rank_group::concatenate(const std::vector<float>&
 GLIA_INLINE void rank_group::add_scores(const batch_scores& local_scores, running_scores& scores) {
   const auto sizes = detail::gather_each(*this, local_scores.sizes);
   const auto counts = detail::gather_each(*this, local_scores.counts);
+  const auto weights = detail::gather_each(*this, local_scores.weights);
   const auto sums = detail::gather_each(*this, local_scores.sums);
   const bool scored = scores.spec().needs_outputs();
   const auto gather_samples = [&]<class T>(const std::vector<T>& values) {
@@ -111,12 +112,14 @@ GLIA_INLINE void rank_group::add_scores(const batch_scores& local_scores, runnin
   const auto outputs = gather_samples(local_scores.outputs);
   const auto classes = gather_samples(local_scores.classes);
   const auto targets = gather_samples(local_scores.targets);
+  const auto sample_weights = gather_samples(local_scores.sample_weights);
   std::vector<std::size_t> done(sizes.size());  // samples of each rank
   const std::size_t count = scores.spec().sums();
   for (std::size_t turn = 0; turn < sizes[0].size(); ++turn) {
     for (std::size_t rank = 0; rank < sizes.size() && turn < sizes[rank].size(); ++rank) {
       const std::size_t size = sizes[rank][turn];
-      scores.add_read(counts[rank][turn], std::span(sums[rank]).subspan(turn * count, count));
+      scores.add_read(counts[rank][turn], weights[rank][turn],
+                      std::span(sums[rank]).subspan(turn * count, count));
       if (scored) {
         const std::size_t samples =
             std::accumulate(sizes[rank].begin(), sizes[rank].end(), std::size_t{0});
@@ -128,6 +131,7 @@ GLIA_INLINE void rank_group::add_scores(const batch_scores& local_scores, runnin
         b.size = size;
         b.labels.assign(of_batch(classes).begin(), of_batch(classes).end());
         b.targets.assign(of_batch(targets).begin(), of_batch(targets).end());
+        b.weights.assign(of_batch(sample_weights).begin(), of_batch(sample_weights).end());
         scores.add_outputs(of_batch(outputs), b);
       }
       done[rank] += size;

@@ -18,6 +18,7 @@ inline void add_outputs_of_all(rank_group& ranks, const batch& slice,
   whole.size = slice.whole_size();
   whole.labels = gather_all(ranks, slice.labels);
   whole.targets = gather_all(ranks, slice.targets);
+  whole.weights = gather_all(ranks, slice.weights);
   const std::vector<float> gathered = gather_all(ranks, outputs);
   sums.add_outputs(std::span<const float>(gathered), whole);
 }

@@ -67,6 +67,11 @@ class shared_step final : public step_runner {
       const auto of_ranks = gather_values(*ranks_, count_of(counted_, slice));
       count_ = std::accumulate(of_ranks.begin(), of_ranks.end(), std::size_t{0});
     }
+    weight_ = static_cast<double>(count_);
+    if (step.scores != nullptr && step.scores->spec().is_weighted()) {
+      const auto of_ranks = gather_values(*ranks_, weight_of(counted_, slice));
+      weight_ = std::accumulate(of_ranks.begin(), of_ranks.end(), 0.0);
+    }
     const joint_step joint(*ranks_);
     const index_range pieces = shared_.share().pieces;
     outputs_.clear();
@@ -99,7 +104,7 @@ class shared_step final : public step_runner {
         of_batch.push_back(last_sum_->number(segment));
       }
     }
-    scores.add_read(count_, of_batch);
+    scores.add_read(count_, weight_, of_batch);
     if (scores.spec().needs_outputs()) {
       add_outputs_of_all(*ranks_, slice, outputs_, scores);
     }
@@ -170,9 +175,9 @@ class shared_step final : public step_runner {
   [[nodiscard]] const sum_layout& layout_without_samples(const arguments& step) {
     step_shapes shapes = detail::shapes_for(step.job.net, step.inputs, counted_);
     shapes.inputs[0] = 1;
-    shapes.targets.shape = shapes.targets.type == element::index
-                               ? shape{1}
-                               : batch_of(1, sample_of(step.inputs.target_shape));
+    shapes.targets.values.shape = shapes.targets.values.type == element::index
+                                      ? shape{1}
+                                      : batch_of(1, sample_of(step.inputs.target_shape));
     return gradients_for(step, shapes).layout();
   }
 
@@ -242,7 +247,9 @@ class shared_step final : public step_runner {
     const auto count = static_cast<double>(std::max<std::size_t>(count_, 1));
     tensor loss_scale = device.run(kernels::full{{}, 1 / count});
     tensor of_whole = device.run(kernels::full{{}, share});
-    argument_buffer_.assign({&x, t.labels ? &t.labels : &t.values, &key, &loss_scale, &of_whole});
+    argument_buffer_.assign({&x});
+    append_targets(t, argument_buffer_);
+    argument_buffer_.insert(argument_buffer_.end(), {&key, &loss_scale, &of_whole});
     tensor present;
     if (device.compiles_whole_graphs() || !counted_.counts_all()) {
       present = present_rows(device, counted_, input, b.size);
@@ -318,6 +325,7 @@ class shared_step final : public step_runner {
   const shared_sum* last_sum_ = nullptr;  // sum of the last step
   counted_targets counted_;               // decides which samples of the batch are ignored
   std::size_t count_ = 0;                 // its samples that are not ignored, on all ranks
+  double weight_ = 0;                     // sum of the weights of these samples
   std::vector<float> outputs_;            // its outputs on this rank, if a metric needs them
 };
 

@@ -11,6 +11,7 @@
 #include "glia/core/output_kind.hpp"
 #include "glia/core/row_part.hpp"
 #include "glia/losses/targets.hpp"
+#include "glia/ops/elementwise.hpp"
 
 namespace glia {
 
@@ -44,9 +45,11 @@ class any_loss {
     loss_ = std::make_shared<const Loss>(std::move(loss));
   }
 
-  /// Returns the loss of each sample (N). Throws `shape_error` if the loss has another shape.
+  /// Returns the loss of each sample (N), multiplied by the weight of the sample. Throws
+  /// `shape_error` if the loss has another shape.
   [[nodiscard]] variable operator()(variable y, const targets& t) const {
-    return apply_(loss_.get(), std::move(y), t, outputs_);
+    variable losses = apply_(loss_.get(), std::move(y), t, outputs_);
+    return t.weights ? std::move(losses) * t.weights : losses;
   }
   std::string description;
   /// Parts of a row of targets for a loss over several outputs; empty for other losses.

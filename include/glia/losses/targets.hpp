@@ -15,11 +15,14 @@
 
 namespace glia {
 
-/// The targets of a batch. A loss compares the model's outputs with them. One of the two members is
-/// empty.
+/// The targets of a batch. A loss compares the model's outputs with them. Either `labels` or
+/// `values` is empty.
 struct targets {
   tensor labels{};  ///< Classes (N), as integers, one for each sample.
   tensor values{};  ///< Values (N, ...).
+  /// Weights (N) of the samples; empty if all weights are 1. Losses do not read them: a trainer
+  /// multiplies the loss of each sample by its weight.
+  tensor weights{};
 };
 
 namespace detail {

@@ -27,6 +27,7 @@ namespace glia {
   fill(b.inputs);
   fill(b.labels);
   fill(b.targets);
+  fill(b.weights);
   b.input_shape[0] = rows;
   if (b.target_shape.rank() > 0) {
     b.target_shape[0] = rows;
@@ -56,6 +57,18 @@ namespace detail {
   return result;
 }
 
+/// Returns the sum of the weights of the samples of a batch that are not ignored.
+[[nodiscard]] inline double weight_of(const counted_targets& counted, const batch& b) {
+  if (b.weights.empty()) {
+    return static_cast<double>(count_of(counted, b));
+  }
+  double result = 0;
+  for (std::size_t n = 0; n < b.size; ++n) {
+    result += counted.counts(b.target_of(n)) ? b.weights[n] : 0;
+  }
+  return result;
+}
+
 /// Copies the first `destination.size()` elements of a tensor to the host.
 inline void first_to_host(const glia::device& device, const tensor& x,
                           std::span<float> destination) {
@@ -68,17 +81,37 @@ inline void first_to_host(const glia::device& device, const tensor& x,
   std::copy_n(values.begin(), destination.size(), destination.begin());
 }
 
-/// The shape and element type of a batch's targets.
-[[nodiscard]] inline tensor_spec target_spec(const batch& b) {
-  return b.is_labeled() ? tensor_spec{{b.size}, element::index} : real_of(b.target_shape);
+/// The shape and element type of the targets of a batch.
+struct target_spec {
+  tensor_spec values;        ///< Shape and type of the targets; integers for class labels.
+  bool has_weights = false;  ///< Whether the samples have weights.
+  friend bool operator==(const target_spec&, const target_spec&) = default;
+};
+
+[[nodiscard]] inline target_spec target_spec_of(const batch& b) {
+  return {b.is_labeled() ? tensor_spec{{b.size}, element::index} : real_of(b.target_shape),
+          !b.weights.empty()};
+}
+
+/// Appends the tensors of targets to the arguments of a recorded graph.
+inline void append_targets(targets& t, std::vector<tensor*>& arguments) {
+  arguments.push_back(t.labels ? &t.labels : &t.values);
+  if (t.weights) {
+    arguments.push_back(&t.weights);
+  }
 }
 
 /// Copies a batch's targets to the device. Throws `data_error` if the model has no output for a
 /// class label.
 [[nodiscard]] inline targets targets_of(const glia::device& device, const batch& b,
                                         const shape& output) {
+  targets result;
+  if (!b.weights.empty()) {
+    result.weights = device.samples_from_host(std::span<const float>(b.weights), {b.size});
+  }
   if (!b.is_labeled()) {
-    return {{}, device.samples_from_host(std::span<const float>(b.targets), b.target_shape)};
+    result.values = device.samples_from_host(std::span<const float>(b.targets), b.target_shape);
+    return result;
   }
   const std::size_t outputs = output.rank() == 0 ? 1 : output.back();
   const std::size_t classes = std::max<std::size_t>(outputs, 2);
@@ -89,7 +122,9 @@ inline void first_to_host(const glia::device& device, const tensor& x,
         "; end the model with more units, or correct the labels, which count from 0; for "
         "real-valued targets, use target_arrays");
   }
-  return {device.samples_from_host(std::span<const std::int32_t>(b.labels), {b.labels.size()}), {}};
+  result.labels =
+      device.samples_from_host(std::span<const std::int32_t>(b.labels), {b.labels.size()});
+  return result;
 }
 
 }  // namespace detail

@@ -13,6 +13,7 @@
 #include "glia/core/error.hpp"
 #include "glia/core/number_text.hpp"
 #include "glia/core/xtensor.hpp"
+#include "glia/training/class_count.hpp"
 
 namespace glia {
 
@@ -45,7 +46,7 @@ class confusion_matrix {
     }
   }
 
-  /// Counts one sample. This function, `count`, `precision` and `recall` throw `value_error` if a
+  /// Counts one sample. This function, and each function for a class, throws `value_error` if a
   /// class is out of range.
   void add(std::size_t truth, std::size_t prediction) { ++counts_[place(truth, prediction)]; }
 
@@ -68,24 +69,29 @@ class confusion_matrix {
     }
     return share(right, total());
   }
+  /// The counts of class k, from which scores such as the F1 score follow.
+  [[nodiscard]] class_count of_class(std::size_t k) const {
+    class_count result{.right = static_cast<double>(count(k, k))};
+    for (std::size_t other = 0; other < classes_; ++other) {
+      result.predictions += static_cast<double>(count(other, k));
+      result.samples += static_cast<double>(count(k, other));
+    }
+    return result;
+  }
+  /// The counts of all classes, for `average`, `matthews_correlation` and `class_report`.
+  [[nodiscard]] std::vector<class_count> counts() const {
+    std::vector<class_count> result;
+    for (std::size_t k = 0; k < classes_; ++k) {
+      result.push_back(of_class(k));
+    }
+    return result;
+  }
   /// The fraction of the samples predicted as class k that belong to class k. It is 0 if no sample
   /// is predicted as class k.
-  [[nodiscard]] double precision(std::size_t k) const {
-    std::size_t predictions = 0;
-    for (std::size_t truth = 0; truth < classes_; ++truth) {
-      predictions += count(truth, k);
-    }
-    return share(count(k, k), predictions);
-  }
+  [[nodiscard]] double precision(std::size_t k) const { return of_class(k).precision(); }
   /// The fraction of the samples of class k that are predicted as class k. It is 0 if there are no
   /// samples of class k.
-  [[nodiscard]] double recall(std::size_t k) const {
-    std::size_t samples = 0;
-    for (std::size_t prediction = 0; prediction < classes_; ++prediction) {
-      samples += count(k, prediction);
-    }
-    return share(count(k, k), samples);
-  }
+  [[nodiscard]] double recall(std::size_t k) const { return of_class(k).recall(); }
 
   /// A text table with a row for each true class and a column for each predicted class. It also
   /// contains the recall and the precision of each class in percent. Throws `value_error` unless

@@ -45,7 +45,7 @@ GLIA_INLINE scores evaluate_here(const model_core& net, const dataset_view& data
           b.size < rows ? std::optional(padded(b, rows)) : std::nullopt;
       const auto record_for = [&](const batch& like) {
         if (recorded_for != like.size) {
-          recorded.emplace(net, part, like.size, target_spec(like), loss, sums.spec());
+          recorded.emplace(net, part, like.size, target_spec_of(like), loss, sums.spec());
           recorded_for = like.size;
         }
       };
@@ -66,14 +66,13 @@ GLIA_INLINE scores evaluate_here(const model_core& net, const dataset_view& data
         [&](const batch& b, const tensor& y) {
           require_batch(b);
           const targets t = targets_of(net.device(), b, net.output_shape());
-          const tensor& target = t.labels ? t.labels : t.values;
           if (recorded_for != b.size) {
-            recorded.emplace(net.device(), spec_of(y), spec_of(target), loss, sums.spec());
+            recorded.emplace(net.device(), spec_of(y), target_spec_of(b), loss, sums.spec());
             recorded_for = b.size;
           }
           const counted_targets& counted = sums.spec().counted;
           recorded->run(
-              y, target,
+              y, t,
               counted.counts_all() ? tensor{} : present_rows(net.device(), counted, b, b.size),
               of_batch);
           of_all.add(of_batch, b);

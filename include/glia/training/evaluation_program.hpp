@@ -20,7 +20,7 @@ namespace glia::detail {
 class evaluation_program {
  public:
   evaluation_program(const model_core& net, model_part part, std::size_t rows,
-                     const tensor_spec& targets, const any_loss& loss, const scoring& scores)
+                     const target_spec& targets, const any_loss& loss, const scoring& scores)
       : program_(
             record(net, net.recorded(part, rows), rows, targets, loss, scores, mixes_samples_)),
         counted_(scores.counted) {}
@@ -43,14 +43,14 @@ class evaluation_program {
     for (const parameter& p : net.parameters()) {
       inputs.push_back(&parameters.emplace_back(p.value));
     }
-    inputs.push_back(t.labels ? &t.labels : &t.values);
+    append_targets(t, inputs);
     inputs.push_back(&present);
     program_.run(inputs, sums);
   }
 
  private:
   [[nodiscard]] static program record(const model_core& net, const recorder& rec, std::size_t rows,
-                                      const tensor_spec& target, const any_loss& loss,
+                                      const target_spec& target, const any_loss& loss,
                                       const scoring& scores, bool& mixes) {
     const auto y = rec.value(rec.recorded().outputs().front().value);
     recorder copy = rec;
@@ -64,7 +64,12 @@ class evaluation_program {
     rec.set_place("metrics");
     detail::output_sums(rec, {y, losses}, t, scores, present);
     graph g = rec.recorded();
-    fuse_kernels(g, {0, g.inputs().size() - 2, g.inputs().size() - 1}, net.device().fused());
+    // The samples, the targets, the weights and the mask vary, but not the parameters.
+    std::vector<std::size_t> varying{0};
+    for (std::size_t i = 1 + net.parameters().size(); i < g.inputs().size(); ++i) {
+      varying.push_back(i);
+    }
+    fuse_kernels(g, varying, net.device().fused());
     return program(std::move(g), net.device());
   }
 

@@ -35,6 +35,7 @@ template <class T>
   sum.add(bytes_of_all(b.inputs));
   sum.add(bytes_of_all(b.labels));
   sum.add(bytes_of_all(b.targets));
+  sum.add(bytes_of_all(b.weights));
   return text(sum.value());
 }
 

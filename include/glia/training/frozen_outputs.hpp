@@ -47,6 +47,9 @@ class frozen_outputs {
   [[nodiscard]] std::int32_t label(std::size_t i) const requires labeled_dataset<D> {
     return data_->label(i);
   }
+  [[nodiscard]] float weight(std::size_t i) const requires weighted_dataset<D> {
+    return data_->weight(i);
+  }
   [[nodiscard]] shape target_shape() const requires target_dataset<D> {
     return data_->target_shape();
   }

@@ -59,6 +59,8 @@ struct sample_target {
   std::int32_t label = -1;    ///< Class label; -1 if the target has values.
   target_values values = {};  ///< Values; empty if the target is a class label.
   double threshold = 0;       ///< Threshold of a single output; a larger output predicts class 1.
+  /// Weight of the sample, for a metric with `reads_weight`; 1 if the metric is not weighted.
+  double weight = 1;
 
   /// The target value of output `i` of `outputs`. For a class label, the value is 1 if `i` is the
   /// class, and 0 for the other outputs. If the model has a single output, the value is the label
@@ -104,6 +106,9 @@ struct metric {
   /// at 0. `result` then gets the values of all samples, one after another. Use it for metrics that
   /// sums cannot express, such as `auc`. Each value takes 8 bytes.
   bool per_sample = false;
+  /// Whether `update_state` uses `target.weight` itself. Needed for a weighted metric whose numbers
+  /// are not sums over the samples, such as means or values of each sample.
+  bool reads_weight = false;
   /// Adds one sample to the sums. `outputs` are the model's outputs for the sample.
   std::function<void(std::span<const float> outputs, const sample_target& target,
                      std::span<double> sums)>
@@ -114,15 +119,32 @@ struct metric {
   /// it can be computed. Called before the first step; `fit` and `evaluate` throw `value_error`
   /// with the text.
   std::function<std::string(const measured_outputs&)> unsupported_reason = {};
+  /// Whether the metric uses the weights of the samples; see `weighted`. Everything that
+  /// `update_state` adds is then multiplied by the weight of the sample, unless it reads the weight
+  /// itself. `result` gets the sum of the weights as `samples`.
+  bool is_weighted = false;
   /// Whether smaller values are better: true for errors, false for accuracies.
   bool smaller_is_better = false;
 
   [[nodiscard]] bool counts_classes() const { return !update_state; }
   friend bool operator==(const metric& a, const metric& b) {
     return a.name == b.name && a.k == b.k && a.state_size == b.state_size &&
-           a.per_sample == b.per_sample && a.counts_classes() == b.counts_classes();
+           a.per_sample == b.per_sample && a.is_weighted == b.is_weighted &&
+           a.counts_classes() == b.counts_classes();
   }
 };
+
+/// Returns a metric that uses the weights of the samples, under the name "weighted_" and the name
+/// of the metric. A sample with the weight 2 counts like two equal samples. Without weights, or for
+/// a data set without weights, all samples count alike. Corresponds to `weighted_metrics` of
+/// Keras's `compile`.
+///
+///     trainer.fit(data, {.metrics = {glia::weighted(glia::accuracy())}});
+[[nodiscard]] inline metric weighted(metric m) {
+  m.name = "weighted_" + m.name;
+  m.is_weighted = true;
+  return m;
+}
 
 /// The metrics to compute, such as {mae(), r2_score()}. By default, accuracy is computed for class
 /// labels and nothing for real-valued targets. An empty vector means no metrics.

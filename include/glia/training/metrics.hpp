@@ -5,9 +5,10 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
-#include "glia/training/binary_metrics.hpp"
+#include "glia/training/class_metrics.hpp"
 #include "glia/training/metric.hpp"
 #include "glia/training/output_metrics.hpp"
+#include "glia/training/ranking_metrics.hpp"
 #include "glia/training/regression_metrics.hpp"
 
 namespace glia {

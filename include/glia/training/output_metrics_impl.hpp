@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,11 +56,11 @@ GLIA_INLINE double share_in_top_k(std::span<const float> scores, std::span<const
 GLIA_INLINE metric of_counted(const metric& m, const counted_targets& counted) {
   metric result = m;
   result.state_size = m.state_size + 1;
-  result.update_state = [=, add = m.update_state, size = m.state_size](
+  result.update_state = [=, add = m.update_state, size = m.state_size, reads = m.reads_weight](
                             auto y, const sample_target& t, std::span<double> sums) {
     if (counted.counts(t.values)) {
       add(y, t, sums.first(size));
-      sums[size] += 1;
+      sums[size] += reads ? t.weight : 1;
     }
   };
   result.result = [finish = m.result, size = m.state_size, per_sample = m.per_sample](
@@ -103,19 +104,22 @@ GLIA_INLINE metric of_rows(const metric& m, const std::vector<row_part>& outputs
     };
     return of_rows ? of_counted(result, counted) : result;
   }
+  const bool label = target.classes > 0 && !of_rows;
   result.update_state = [=, add = m.update_state, name = m.name](auto y, const sample_target& t,
                                                                  std::span<double> sums) {
     const auto values = t.values.subspan(target.first, target.size());
-    const bool label = target.classes > 0 && !of_rows;
     add(y.subspan(output.first, output.size()),
         label
-            ? sample_target{.label = static_cast<std::int32_t>(values[0]), .threshold = t.threshold}
-            : sample_target{.values = {values, name}, .threshold = t.threshold},
+            ? sample_target{.label = static_cast<std::int32_t>(values[0]),
+                            .threshold = t.threshold,
+                            .weight = t.weight}
+            : sample_target{.values = {values, name}, .threshold = t.threshold, .weight = t.weight},
         sums);
   };
   if (m.unsupported_reason) {
     result.unsupported_reason = [=, refuses = m.unsupported_reason](const measured_outputs&) {
-      return refuses({output.extents, target.extents, output_kind::other});
+      return refuses({output.extents, label ? std::nullopt : std::optional(target.extents),
+                      output_kind::other});
     };
   }
   return of_rows ? of_counted(result, counted) : result;

@@ -13,10 +13,13 @@
 
 namespace glia::detail {
 
-GLIA_INLINE targets targets_input(const recorder& rec, const tensor_spec& spec) {
-  const auto input = rec.samples("targets", spec);
+GLIA_INLINE targets targets_input(const recorder& rec, const target_spec& spec) {
+  const auto input = rec.samples("targets", spec.values);
   targets t;
-  (spec.type == element::index ? t.labels : t.values) = input;
+  (spec.values.type == element::index ? t.labels : t.values) = input;
+  if (spec.has_weights) {
+    t.weights = rec.samples("weights", real_of({spec.values.shape[0]}));
+  }
   return t;
 }
 

@@ -10,6 +10,14 @@ namespace glia {
 /// takes logits.
 [[nodiscard]] metric mae();
 
+/// The mean absolute percentage error, as a fraction: the mean of |y - t| / |t| over all samples
+/// and outputs. A target of 0 counts as 2.2e-16, as in scikit-learn. Keras multiplies the mean by
+/// 100.
+///
+/// `fit` and `evaluate` throw `value_error` if outputs and targets differ in shape, or if the loss
+/// takes logits.
+[[nodiscard]] metric mape();
+
 /// The root mean squared error: the square root of the mean of (y - t)^2 over all samples and
 /// outputs.
 ///

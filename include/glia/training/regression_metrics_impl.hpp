@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -31,51 +32,56 @@ GLIA_INLINE std::string refuse_unless_values(const measured_outputs& measured) {
                     measured.output, " and the targets have shape ", *measured.values);
 }
 
-}  // namespace detail
-
-GLIA_INLINE metric mae() {
-  return {.name = "mae",
+/// A metric that is the mean of an error (y, t) over all samples and outputs.
+GLIA_INLINE metric error_metric(const std::string& name, double (*error)(double, double)) {
+  return {.name = name,
           .update_state =
-              [](auto y, const sample_target& t, auto sums) {
+              [error](auto y, const sample_target& t, auto sums) {
                 double sum = 0;
                 for (std::size_t i = 0; i < y.size(); ++i) {
-                  sum += std::abs(y[i] - t.value(i, y.size()));
+                  sum += error(y[i], t.value(i, y.size()));
                 }
                 sums[0] += sum / static_cast<double>(y.size());
               },
-          .unsupported_reason = detail::refuse_unless_values,
+          .unsupported_reason = refuse_unless_values,
           .smaller_is_better = true};
 }
 
+}  // namespace detail
+
+GLIA_INLINE metric mae() {
+  return detail::error_metric("mae", [](double y, double t) { return std::abs(y - t); });
+}
+
+GLIA_INLINE metric mape() {
+  return detail::error_metric("mape", [](double y, double t) {
+    return std::abs(y - t) / std::max(std::abs(t), std::numeric_limits<double>::epsilon());
+  });
+}
+
 GLIA_INLINE metric rmse() {
-  return {.name = "rmse",
-          .update_state =
-              [](auto y, const sample_target& t, auto sums) {
-                double sum = 0;
-                for (std::size_t i = 0; i < y.size(); ++i) {
-                  const double error = y[i] - t.value(i, y.size());
-                  sum += error * error;
-                }
-                sums[0] += sum / static_cast<double>(y.size());
-              },
-          .result = [](auto sums, double samples) { return std::sqrt(sums[0] / samples); },
-          .unsupported_reason = detail::refuse_unless_values,
-          .smaller_is_better = true};
+  metric result =
+      detail::error_metric("rmse", [](double y, double t) { return (y - t) * (y - t); });
+  result.result = [](auto sums, double samples) { return std::sqrt(sums[0] / samples); };
+  return result;
 }
 
 GLIA_INLINE metric r2_score() {
   enum { errors, count, mean, spread };
   return {.name = "r2_score",
           .state_size = 4,
+          .reads_weight = true,
           .update_state =
               [](auto y, const sample_target& t, auto sums) {
-                for (std::size_t i = 0; i < y.size(); ++i) {
+                for (std::size_t i = 0; i < y.size() && t.weight > 0; ++i) {
                   const double value = t.value(i, y.size());
-                  sums[errors] += (y[i] - value) * (y[i] - value);
-                  // Welford, Technometrics 1962: no digits are lost if the mean is large.
+                  sums[errors] += t.weight * (y[i] - value) * (y[i] - value);
+                  // Welford, Technometrics 1962, and West, Communications of the ACM 22, 1979: no
+                  // digits are lost if the mean is large.
                   const double delta = value - sums[mean];
-                  sums[mean] += delta / ++sums[count];
-                  sums[spread] += delta * (value - sums[mean]);
+                  sums[count] += t.weight;
+                  sums[mean] += delta * t.weight / sums[count];
+                  sums[spread] += t.weight * delta * (value - sums[mean]);
                 }
               },
           .result =

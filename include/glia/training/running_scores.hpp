@@ -30,6 +30,11 @@ struct scoring {
   /// The number of result tensors of a batch: the sum of the loss, the sum of each metric that
   /// counts classes, and the model's outputs if a metric needs them.
   [[nodiscard]] std::size_t results() const { return sums() + (needs_outputs() ? 1 : 0); }
+  /// Whether a metric uses the weights of the samples.
+  [[nodiscard]] bool is_weighted() const {
+    return std::any_of(metrics.begin(), metrics.end(),
+                       [](const metric& m) { return m.is_weighted; });
+  }
   /// The number of result tensors of a batch without the model's outputs.
   [[nodiscard]] std::size_t sums() const {
     const auto counting = std::count_if(metrics.begin(), metrics.end(),
@@ -65,17 +70,20 @@ class running_scores {
   void count(counted_targets counted) { spec_.counted = std::move(counted); }
 
   /// Adds the losses (N) and outputs `y` of a batch. Throws an error if a metric does not fit the
-  /// outputs. Use this function only if no metric needs outputs and no sample can be ignored.
+  /// outputs. Use this function only if no metric needs outputs, no sample can be ignored and the
+  /// samples have no weights.
   void add(const tensor& losses, const tensor& y, const targets& t) {
-    add_sums(y.shape()[0], detail::sums_of(device_, losses, y, t, spec_));
+    add_sums(y.shape()[0], static_cast<double>(y.shape()[0]),
+             detail::sums_of(device_, losses, y, t, spec_));
   }
   /// Adds the losses (N) and outputs `y` of a batch, for all metrics. Ignored samples are skipped.
   void add(const tensor& losses, const tensor& y, const targets& t, const batch& b);
   /// Adds the result tensors of a batch; see scoring::results.
   void add_results(std::span<const tensor> results, const batch& b);
 
-  /// Adds the result sums of `count` samples. They are already on the host.
-  void add_read(std::size_t count, std::span<const double> sums);
+  /// Adds the result sums of `count` samples, whose weights have the sum `weight`. The sums are
+  /// already on the host.
+  void add_read(std::size_t count, double weight, std::span<const double> sums);
   /// Adds the outputs (N, ...) of a batch to the metrics that need outputs. Ignored samples are
   /// skipped.
   void add_outputs(std::span<const float> outputs, const batch& b);
@@ -90,8 +98,8 @@ class running_scores {
   [[nodiscard]] scores means() const;
 
   /// Everything added so far, as numbers: the number of samples, the sums of the loss and of each
-  /// metric that counts classes, then the state of each other metric. A resumed epoch continues
-  /// from them, bit for bit.
+  /// metric that counts classes, then the state of each other metric, and the sum of the weights if
+  /// a metric is weighted. A resumed epoch continues from them, bit for bit.
   [[nodiscard]] std::vector<double> sums_so_far() const;
   /// Replaces everything added so far by numbers that `sums_so_far` returned for the same metrics.
   /// Throws `value_error`, and changes nothing, if the number of values is wrong.
@@ -103,12 +111,16 @@ class running_scores {
     return device_.compiles_whole_graphs() ? 4096 : 4;
   }
 
-  void add_sums(std::size_t count, std::span<const tensor> sums);
+  void add_sums(std::size_t count, double weight, std::span<const tensor> sums);
   void add_outputs(const tensor& y, const batch& b);
   void make_room();
   void read_pending() const;
   [[nodiscard]] double mean(std::size_t i) const {
     return count_ == 0 ? 0 : sum(i) / static_cast<double>(count_);
+  }
+  /// The number of samples for a metric: the sum of their weights if the metric is weighted.
+  [[nodiscard]] double samples_for(const metric& m) const {
+    return m.is_weighted ? weight_ : static_cast<double>(count_);
   }
   [[nodiscard]] double sum(std::size_t i) const;
 
@@ -121,7 +133,9 @@ class running_scores {
   mutable std::vector<double> read_;         // the numbers of `pending_` on the host
   std::vector<std::vector<double>> states_;  // state of metrics that need outputs; else empty
   std::vector<float> outputs_;               // outputs of a batch
+  std::vector<double> additions_;            // what a weighted metric adds for a sample
   std::size_t count_ = 0;
+  double weight_ = 0;  // sum of the weights of the samples
 };
 
 }  // namespace glia

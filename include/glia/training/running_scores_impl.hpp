@@ -78,7 +78,11 @@ GLIA_INLINE std::vector<tensor> sums_of(const glia::device& device, const tensor
   std::vector<tensor> sums{sum(losses)};
   for (const metric& m : spec.metrics) {
     if (m.counts_classes()) {
-      sums.push_back(sum(hits(device, m, y, t, spec.border)));
+      const tensor found = hits(device, m, y, t, spec.border);
+      sums.push_back(
+          sum(m.is_weighted && t.weights
+                  ? device.run(kernels::binary{binary_function::multiply}, found, t.weights)
+                  : found));
     }
   }
   return sums;
@@ -99,6 +103,10 @@ GLIA_INLINE running_scores::running_scores(glia::device device, std::vector<metr
     require<value_error>(!m.per_sample || m.result || m.counts_classes(), m.name,
                          ": a metric with .per_sample needs .result, a function that computes the "
                          "metric from the numbers of all samples");
+    require<value_error>(!m.is_weighted || !m.per_sample || m.reads_weight || m.counts_classes(),
+                         m.name,
+                         ": a weighted metric with .per_sample needs an .update_state that uses "
+                         "target.weight; set .reads_weight = true if it does");
   }
   reset();
   if (!device_.compiles_whole_graphs()) {
@@ -109,6 +117,7 @@ GLIA_INLINE running_scores::running_scores(glia::device device, std::vector<metr
 
 GLIA_INLINE void running_scores::reset() {
   count_ = 0;
+  weight_ = 0;
   pending_.clear();
   states_.clear();
   for (const metric& m : spec_.metrics) {
@@ -117,9 +126,11 @@ GLIA_INLINE void running_scores::reset() {
   sums_.assign(spec_.sums(), 0);
 }
 
-GLIA_INLINE void running_scores::add_sums(std::size_t count, std::span<const tensor> sums) {
+GLIA_INLINE void running_scores::add_sums(std::size_t count, double weight,
+                                          std::span<const tensor> sums) {
   make_room();
   count_ += count;
+  weight_ += weight;
   pending_.insert(pending_.end(), sums.begin(), sums.end());
 }
 
@@ -128,7 +139,7 @@ GLIA_INLINE void running_scores::add(const tensor& losses, const tensor& y, cons
   const tensor present = spec_.counted.counts_all()
                              ? tensor{}
                              : detail::present_rows(device_, spec_.counted, b, b.size);
-  add_sums(detail::count_of(spec_.counted, b),
+  add_sums(detail::count_of(spec_.counted, b), detail::weight_of(spec_.counted, b),
            detail::sums_of(device_, losses, y, t, spec_, present));
   if (spec_.needs_outputs()) {
     add_outputs(y, b);
@@ -136,7 +147,8 @@ GLIA_INLINE void running_scores::add(const tensor& losses, const tensor& y, cons
 }
 
 GLIA_INLINE void running_scores::add_results(std::span<const tensor> results, const batch& b) {
-  add_sums(detail::count_of(spec_.counted, b), results.first(sums_.size()));
+  add_sums(detail::count_of(spec_.counted, b), detail::weight_of(spec_.counted, b),
+           results.first(sums_.size()));
   if (results.size() > sums_.size()) {
     add_outputs(results.back(), b);
   }
@@ -149,9 +161,11 @@ GLIA_INLINE void running_scores::add_outputs(const tensor& y, const batch& b) {
   add_outputs(std::span<const float>(outputs_).first(b.size * width), b);
 }
 
-GLIA_INLINE void running_scores::add_read(std::size_t count, std::span<const double> sums) {
+GLIA_INLINE void running_scores::add_read(std::size_t count, double weight,
+                                          std::span<const double> sums) {
   read_pending();
   count_ += count;
+  weight_ += weight;
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     sums_[i] += sums[i];
   }
@@ -171,11 +185,21 @@ GLIA_INLINE void running_scores::add_outputs(std::span<const float> outputs, con
         if (m.per_sample) {
           states_[i].resize(states_[i].size() + m.state_size);
         }
+        const bool has_weight = m.is_weighted && !b.weights.empty();
         const sample_target target{.label = b.labels.empty() ? -1 : b.labels[n],
                                    .values = {real_values, m.name},
-                                   .threshold = spec_.border};
-        m.update_state(outputs.subspan(n * width, width), target,
-                       std::span(states_[i]).last(m.state_size));
+                                   .threshold = spec_.border,
+                                   .weight = has_weight ? b.weights[n] : 1};
+        const std::span<double> state = std::span(states_[i]).last(m.state_size);
+        if (!has_weight || m.reads_weight) {
+          m.update_state(outputs.subspan(n * width, width), target, state);
+          continue;
+        }
+        additions_.assign(m.state_size, 0);
+        m.update_state(outputs.subspan(n * width, width), target, std::span(additions_));
+        for (std::size_t k = 0; k < state.size(); ++k) {
+          state[k] += target.weight * additions_[k];
+        }
       }
     }
   }
@@ -187,12 +211,13 @@ GLIA_INLINE scores running_scores::means() const {
   std::size_t counted = 0;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const metric& m = spec_.metrics[i];
-    const auto samples = static_cast<double>(count_);
+    const double samples = samples_for(m);
+    const double total = m.counts_classes() ? sum(++counted) : 0;
     result.metric_names.push_back(m.name);
-    result.metric_values.push_back(m.counts_classes() ? mean(++counted)
-                                   : count_ == 0      ? 0
-                                   : m.result         ? m.result(states_[i], samples)
-                                                      : states_[i][0] / samples);
+    result.metric_values.push_back(samples == 0         ? 0
+                                   : m.counts_classes() ? total / samples
+                                   : m.result           ? m.result(states_[i], samples)
+                                                        : states_[i][0] / samples);
   }
   return result;
 }
@@ -205,12 +230,15 @@ GLIA_INLINE std::vector<double> running_scores::sums_so_far() const {
   for (const std::vector<double>& state : states_) {
     result.insert(result.end(), state.begin(), state.end());
   }
+  if (spec_.is_weighted()) {
+    result.push_back(weight_);
+  }
   return result;
 }
 
 GLIA_INLINE void running_scores::go_on_from(std::span<const double> numbers) {
   const double samples = numbers.empty() ? 0 : numbers[0];
-  double expected = 1 + static_cast<double>(sums_.size());
+  double expected = 1 + static_cast<double>(sums_.size()) + (spec_.is_weighted() ? 1 : 0);
   for (const metric& m : spec_.metrics) {
     if (!m.counts_classes()) {
       expected += static_cast<double>(m.state_size) * (m.per_sample ? samples : 1);
@@ -240,6 +268,7 @@ GLIA_INLINE void running_scores::go_on_from(std::span<const double> numbers) {
       states_[i].assign(state.begin(), state.end());
     }
   }
+  weight_ = spec_.is_weighted() ? next(1)[0] : samples;
 }
 
 GLIA_INLINE void running_scores::make_room() {

@@ -26,6 +26,7 @@ class shared_scores {
     }
     batches_.sizes.push_back(b.size);
     batches_.counts.push_back(count_of(scores_->spec().counted, b));
+    batches_.weights.push_back(weight_of(scores_->spec().counted, b));
     for (const tensor& sum : results.first(scores_->spec().sums())) {
       device_->to_host(sum, std::span(&batches_.sums.emplace_back(), 1));
     }
@@ -37,6 +38,8 @@ class shared_scores {
       batches_.outputs.insert(batches_.outputs.end(), outputs.begin(), outputs.begin() + end);
       batches_.classes.insert(batches_.classes.end(), b.labels.begin(), b.labels.end());
       batches_.targets.insert(batches_.targets.end(), b.targets.begin(), b.targets.end());
+      batches_.sample_weights.insert(batches_.sample_weights.end(), b.weights.begin(),
+                                     b.weights.end());
     }
   }
 

@@ -36,7 +36,7 @@ namespace glia::detail {
 /// The shapes of a step on a batch. `counted` decides which samples are ignored.
 [[nodiscard]] inline step_shapes shapes_for(const model_core& net, const batch& b,
                                             const counted_targets& counted) {
-  return {batch_of(b.size, net.sample_shape()), target_spec(b), net.depth_first(),
+  return {batch_of(b.size, net.sample_shape()), target_spec_of(b), net.depth_first(),
           !counted.counts_all()};
 }
 

@@ -10,6 +10,7 @@
 #include "glia/backends/recorder.hpp"
 #include "glia/layers/parameters.hpp"
 #include "glia/layers/scope.hpp"
+#include "glia/training/batch_tensors.hpp"
 #include "glia/training/running_scores.hpp"
 #include "glia/training/training_job.hpp"
 
@@ -18,7 +19,7 @@ namespace glia::detail {
 /// The shapes for which a training step is recorded.
 struct step_shapes {
   shape inputs;             ///< Shape of the model's inputs, even if the step skips frozen layers.
-  tensor_spec targets;      ///< Shape and type of the targets; integers for class labels.
+  target_spec targets;      ///< Shape and type of the targets, and whether there are weights.
   bool depth_first = true;  ///< Whether the step uses batch tiles.
   bool counted = false;     ///< Whether there is a mask of ignored samples.
   friend bool operator==(const step_shapes&, const step_shapes&) = default;
@@ -41,8 +42,6 @@ struct step_inputs {
   /// Weight of each sample's loss, if the batch is a piece of a larger batch. If empty, the loss is
   /// the mean over the batch.
   tensor loss_scale = {};
-
-  [[nodiscard]] tensor& target_tensor() { return t.labels ? t.labels : t.values; }
 };
 
 /// The results of a training step other than the new state: the model's outputs and the losses (N)
@@ -75,11 +74,11 @@ void update_parameters(const glia::device& device, std::vector<tensor> gradients
 /// inputs are the outputs and the targets. Its results are the same sums as for `step_program`.
 class score_program {
  public:
-  score_program(const glia::device& device, const tensor_spec& outputs, const tensor_spec& targets,
+  score_program(const glia::device& device, const tensor_spec& outputs, const target_spec& targets,
                 const any_loss& loss, const scoring& scores);
 
   /// `present` is the mask of ignored samples, or empty if no sample is ignored; see step_inputs.
-  void run(tensor outputs, tensor targets, tensor present, std::span<tensor> sums) const;
+  void run(tensor outputs, targets t, tensor present, std::span<tensor> sums) const;
 
  private:
   program program_;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <numeric>
 #include <optional>
@@ -97,7 +96,7 @@ GLIA_INLINE step_results take_step(glia::tape& tape, step_inputs inputs, paramet
 }
 
 /// Records a batch's targets as an input.
-[[nodiscard]] targets targets_input(const recorder& rec, const tensor_spec& spec);
+[[nodiscard]] targets targets_input(const recorder& rec, const target_spec& spec);
 
 /// Records the sums over a batch as outputs, and the model's outputs if a metric needs them.
 void output_sums(const recorder& rec, const step_results& step, const targets& t,
@@ -108,7 +107,7 @@ void output_sums(const recorder& rec, const step_results& step, const targets& t
 [[nodiscard]] tensor present_input(const recorder& rec, std::size_t rows);
 
 GLIA_INLINE program record_scores(const glia::device& device, const tensor_spec& outputs,
-                                  const tensor_spec& target, const any_loss& loss,
+                                  const target_spec& target, const any_loss& loss,
                                   const scoring& scores) {
   const recorder rec(device.fused());
   glia::tape tape(rec);
@@ -197,14 +196,18 @@ GLIA_INLINE program record_step(const glia::device& device, const step_shapes& s
 
 GLIA_INLINE detail::score_program::score_program(const glia::device& device,
                                                  const tensor_spec& outputs,
-                                                 const tensor_spec& targets, const any_loss& loss,
+                                                 const target_spec& targets, const any_loss& loss,
                                                  const scoring& scores)
     : program_(detail::record_scores(device, outputs, targets, loss, scores)) {}
 
-GLIA_INLINE void detail::score_program::run(tensor outputs, tensor targets, tensor present,
+GLIA_INLINE void detail::score_program::run(tensor outputs, targets t, tensor present,
                                             std::span<tensor> sums) const {
-  const std::array inputs{&outputs, &targets, &present};
-  program_.run(std::span(inputs).first(present ? 3 : 2), sums);
+  std::vector<tensor*> inputs{&outputs};
+  append_targets(t, inputs);
+  if (present) {
+    inputs.push_back(&present);
+  }
+  program_.run(inputs, sums);
 }
 
 GLIA_INLINE detail::step_program::step_program(
@@ -218,7 +221,9 @@ GLIA_INLINE void detail::step_program::run(detail::step_inputs inputs, parameter
                                            slot_lists& slots, std::vector<tensor*>& argument_buffer,
                                            std::span<tensor> sums, timeline* times,
                                            const probe_function* probe) const {
-  argument_buffer.assign({&inputs.x, &inputs.target_tensor(), &inputs.key, &inputs.numbers});
+  argument_buffer.assign({&inputs.x});
+  append_targets(inputs.t, argument_buffer);
+  argument_buffer.insert(argument_buffer.end(), {&inputs.key, &inputs.numbers});
   if (inputs.present) {
     argument_buffer.push_back(&inputs.present);
   }

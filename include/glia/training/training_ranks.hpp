@@ -36,11 +36,13 @@ struct rank_setting {
 struct batch_scores {
   std::vector<std::size_t> sizes;   ///< Number of samples of each batch.
   std::vector<std::size_t> counts;  ///< Number of samples of each batch that are not ignored.
+  std::vector<double> weights;      ///< Sum of the weights of these samples, for each batch.
   std::vector<double> sums;         ///< See scoring::sums; one after the other.
   // Only if a metric needs outputs, for all samples:
   std::vector<float> outputs;
   std::vector<std::int32_t> classes;
   std::vector<float> targets;
+  std::vector<float> sample_weights;  ///< Empty if the samples have no weights.
 };
 
 /// The processes that train one model together, as a training sees them. All ranks call the

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "glia/core/xtensor.hpp"
+
+namespace glia {
+
+/// The samples of one class, its predictions, and the scores that follow from their numbers. A
+/// score is 0 if its denominator is 0.
+struct class_count {
+  double right = 0;        ///< Samples of the class that are predicted as this class.
+  double predictions = 0;  ///< Samples that are predicted as this class.
+  double samples = 0;      ///< Samples of the class.
+
+  /// The fraction of the predictions that are right.
+  [[nodiscard]] double precision() const { return share(right, predictions); }
+  /// The fraction of the samples that are predicted as this class.
+  [[nodiscard]] double recall() const { return share(right, samples); }
+  /// The harmonic mean of precision and recall, 2 right / (predictions + samples). It is also
+  /// called Dice coefficient.
+  [[nodiscard]] double f1_score() const { return share(2 * right, predictions + samples); }
+  /// Intersection over union, right / (predictions + samples - right). It is also called Jaccard
+  /// index.
+  [[nodiscard]] double iou() const { return share(right, predictions + samples - right); }
+
+  friend bool operator==(const class_count&, const class_count&) = default;
+
+ private:
+  static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+};
+
+/// How the scores of several classes become one number.
+enum class averaging : std::uint8_t {
+  macro,     ///< The mean of the scores of all classes.
+  micro,     ///< The score of the sums of the counts of all classes.
+  weighted,  ///< The mean of the scores, weighted by the number of samples of each class.
+};
+
+/// Returns the name of a kind of average.
+[[nodiscard]] constexpr std::string_view name_of(averaging average) noexcept {
+  constexpr std::string_view names[] = {"macro", "micro", "weighted"};
+  return names[static_cast<std::size_t>(average)];
+}
+
+/// A score of a class, such as `&glia::class_count::recall`.
+using class_score = double (class_count::*)() const;
+
+/// Returns the average of a score over classes. The result is 0 if there are no samples and no
+/// predictions.
+///
+/// A class without samples and without predictions counts as a score of 0 for the `macro` average
+/// if `include_empty` is true, and is left out otherwise. scikit-learn leaves such classes out, but
+/// includes all labels of samples that can have several.
+///
+///     glia::average(matrix.counts(), glia::averaging::macro, &glia::class_count::f1_score)
+///
+/// Source: the averages of scikit-learn's `precision_recall_fscore_support`.
+[[nodiscard]] double average(std::span<const class_count> counts, averaging kind, class_score score,
+                             bool include_empty = false);
+
+/// Returns the mean of the recalls of all classes that have samples; 0 if no class has samples.
+[[nodiscard]] double balanced_accuracy(std::span<const class_count> counts);
+
+/// Returns the Matthews correlation coefficient of true classes and predictions, from -1 to 1. It
+/// is 0 if all samples have the same class or the same prediction.
+///
+/// With s samples, c of which are predicted as their own class, t_k samples of class k and p_k
+/// predictions of class k, it is (c s - sum t_k p_k) / sqrt((s^2 - sum p_k^2) (s^2 - sum t_k^2)).
+///
+/// Source: Gorodkin, "Comparing two K-category assignments by a K-category correlation
+/// coefficient", Computational Biology and Chemistry 28, 2004.
+[[nodiscard]] double matthews_correlation(std::span<const class_count> counts);
+
+/// Counts the labels of N samples that can have several of K labels each. Label k is predicted for
+/// a sample if output k is above the threshold: 0 for logits, 0.5 for probabilities. The targets
+/// (N, K) are 1 for the labels of a sample, and 0 for other labels.
+///
+/// Throws `shape_error` unless both arrays have the shape (N, K), and `data_error` if a target is
+/// neither 0 nor 1.
+[[nodiscard]] std::vector<class_count> label_counts(const xt::xarray<float>& outputs,
+                                                    const xt::xarray<float>& targets,
+                                                    double threshold = 0);
+
+/// Returns a text table with precision, recall, F1 score and the number of samples of each class,
+/// and with the averages of these scores; `include_empty` is that of `average`. Throws
+/// `value_error` unless `names` contains one name for each class.
+[[nodiscard]] std::string class_report(std::span<const class_count> counts,
+                                       std::span<const std::string> names,
+                                       bool include_empty = false);
+
+}  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/training/class_count_impl.hpp"
+#endif

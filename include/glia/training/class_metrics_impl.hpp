@@ -1,0 +1,235 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/inline.hpp"
+#include "glia/core/number_text.hpp"
+#include "glia/core/shape.hpp"
+#include "glia/training/class_metrics.hpp"
+#include "glia/training/metric.hpp"
+
+namespace glia {
+
+namespace detail {
+
+/// Throws `data_error`, because a target is neither of the values that a metric expects.
+[[noreturn]] GLIA_INLINE void refuse_target(const std::string& metric, std::string_view expected,
+                                            float target) {
+  throw data_error(text(metric, ": expected targets that are ", expected, ", got ", target));
+}
+
+/// Returns the predicted class of a row of outputs, or nothing if an output is NaN.
+GLIA_INLINE std::optional<std::size_t> predicted_class(std::span<const float> row,
+                                                       double threshold) {
+  if (std::any_of(row.begin(), row.end(), [](float y) { return std::isnan(y); })) {
+    return std::nullopt;
+  }
+  return row.size() == 1
+             ? (row[0] > threshold ? 1 : 0)
+             : static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+}
+
+/// Adds the rows of one sample to the counts of K classes: three sums for each class, in the order
+/// of `class_count`.
+class count_rows {
+ public:
+  count_rows(std::string metric, const class_options& options)
+      : metric_(std::move(metric)), options_(options) {}
+
+  void operator()(std::span<const float> y, const sample_target& t, std::span<double> sums) const {
+    const double threshold = options_.threshold.value_or(t.threshold);
+    if (options_.multilabel) {
+      count_labels(y, t, threshold, sums);
+    } else if (t.values.empty()) {
+      count(static_cast<std::size_t>(t.label), predicted_class(y, threshold), sums);
+    } else if (t.values.size() == y.size() && options_.classes > 2) {
+      const std::span<const float> values = t.values.subspan(0, y.size());
+      for (std::size_t first = 0; first < y.size(); first += options_.classes) {
+        const auto row = values.subspan(first, options_.classes);
+        count(static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()),
+              predicted_class(y.subspan(first, options_.classes), threshold), sums);
+      }
+    } else {
+      const std::size_t width = y.size() / t.values.size();
+      for (std::size_t row = 0; row < t.values.size(); ++row) {
+        const float value = t.values[row];
+        if (value == -1 && width > 1) {
+          continue;
+        }
+        if (!(value >= 0 && value < static_cast<float>(options_.classes) &&
+              value == std::floor(value))) {
+          refuse_target(metric_, text("classes from 0 to ", options_.classes - 1), value);
+        }
+        count(static_cast<std::size_t>(value),
+              predicted_class(y.subspan(row * width, width), threshold), sums);
+      }
+    }
+  }
+
+ private:
+  static void count(std::size_t truth, std::optional<std::size_t> predicted,
+                    std::span<double> sums) {
+    enum { right, predictions, samples };
+    sums[3 * truth + samples] += 1;
+    if (predicted) {
+      sums[3 * *predicted + predictions] += 1;
+      sums[3 * truth + right] += *predicted == truth ? 1 : 0;
+    }
+  }
+
+  void count_labels(std::span<const float> y, const sample_target& t, double threshold,
+                    std::span<double> sums) const {
+    enum { right, predictions, samples };
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const float target = t.values[i];
+      if (target != 0 && target != 1) {
+        refuse_target(metric_, "0 or 1", target);
+      }
+      double* const of_label = &sums[3 * (i % options_.classes)];
+      const bool predicted = y[i] > threshold;
+      of_label[right] += predicted && target == 1 ? 1 : 0;
+      of_label[predictions] += predicted ? 1 : 0;
+      of_label[samples] += target;
+    }
+  }
+
+  std::string metric_;
+  class_options options_;
+};
+
+/// Returns why counts of classes do not fit these outputs and targets, or an empty text.
+GLIA_INLINE std::string refuse_unless_classes(const measured_outputs& measured,
+                                              const class_options& options) {
+  const shape& output = measured.output;
+  const std::size_t width = output.rank() == 0 ? 1 : output.back();
+  const bool single = options.classes == 2 && width == 1 && !options.multilabel;
+  if (width != options.classes && !single) {
+    return options.classes == 2 && !options.multilabel
+               ? text(
+                     "expected a model with one output or two outputs, for the classes 0 and 1, "
+                     "got outputs of shape ",
+                     output, "; for ", width, " classes, pass {.classes = ", width, "}")
+               : text("expected a model with ", options.classes, " outputs, got outputs of shape ",
+                      output, "; pass {.classes = ", width, "}");
+  }
+  if (options.threshold && !single && !options.multilabel) {
+    return text("a threshold needs a model with one output, or .multilabel, got outputs of shape ",
+                output, ", the highest of which is the predicted class");
+  }
+  if (options.multilabel) {
+    return measured.values && *measured.values == output
+               ? ""
+               : "expected targets of 0 and 1 with the shape of the outputs, for example of "
+                 "glia::target_arrays";
+  }
+  if (!measured.values) {
+    return output.rank() < 2
+               ? ""
+               : text(
+                     "expected a class for each row of the outputs, but the samples have one "
+                     "label and outputs of shape ",
+                     output);
+  }
+  const shape& values = *measured.values;
+  const bool class_of_row = output.rank() > 0 && values.size() * width == output.size() &&
+                            (output.rank() > 1 || width == 1);
+  const bool row_of_values = values == output && (options.classes > 2 || width == 1);
+  return class_of_row || row_of_values
+             ? ""
+             : text("expected samples with class labels, got real-valued targets of shape ", values,
+                    " for outputs of shape ", output,
+                    "; pass the classes as labels, for example with glia::labeled_arrays");
+}
+
+/// Checks options and returns the name of the metric.
+GLIA_INLINE std::string name_of_score(const std::string& score, const class_options& options) {
+  require<value_error>(options.classes >= (options.multilabel ? 1 : 2), score,
+                       ": expected .classes of at least ", options.multilabel ? 1 : 2, ", got ",
+                       options.classes);
+  require<value_error>(!options.class_index || *options.class_index < options.classes, score,
+                       ": expected .class_index below the ", options.classes, " classes, got ",
+                       options.class_index.value_or(0));
+  std::string name = score;
+  if (!options.class_index) {
+    name += text("_", name_of(options.average));
+  } else if (options.classes != 2 || options.multilabel || *options.class_index != 1) {
+    name += text("_", *options.class_index);
+  }
+  return options.threshold ? name + "_at_" + exact_text(*options.threshold) : name;
+}
+
+/// A metric that is a function of the counts of classes.
+GLIA_INLINE metric class_metric(const std::string& name, const class_options& options,
+                                std::function<double(std::span<const class_count>)> score) {
+  return {.name = name,
+          .state_size = 3 * options.classes,
+          .update_state = count_rows(name, options),
+          .result =
+              [score = std::move(score)](std::span<const double> sums, double) {
+                std::vector<class_count> counts(sums.size() / 3);
+                for (std::size_t k = 0; k < counts.size(); ++k) {
+                  counts[k] = {sums[3 * k], sums[3 * k + 1], sums[3 * k + 2]};
+                }
+                return score(counts);
+              },
+          .unsupported_reason =
+              [options](const measured_outputs& measured) {
+                return refuse_unless_classes(measured, options);
+              }};
+}
+
+/// A metric that is the score of a class, or the average over classes.
+GLIA_INLINE metric score_metric(const std::string& name, const class_options& options,
+                                class_score score) {
+  return class_metric(
+      name_of_score(name, options), options, [=](std::span<const class_count> counts) {
+        return options.class_index ? (counts[*options.class_index].*score)()
+                                   : average(counts, options.average, score, options.multilabel);
+      });
+}
+
+}  // namespace detail
+
+GLIA_INLINE metric precision(const class_options& options) {
+  return detail::score_metric("precision", options, &class_count::precision);
+}
+
+GLIA_INLINE metric recall(const class_options& options) {
+  return detail::score_metric("recall", options, &class_count::recall);
+}
+
+GLIA_INLINE metric f1_score(const class_options& options) {
+  return detail::score_metric("f1_score", options, &class_count::f1_score);
+}
+
+GLIA_INLINE metric iou(const class_options& options) {
+  return detail::score_metric("iou", options, &class_count::iou);
+}
+
+GLIA_INLINE metric balanced_accuracy(std::size_t classes) {
+  const class_options options{.classes = classes};
+  (void)detail::name_of_score("balanced_accuracy", options);
+  return detail::class_metric(
+      "balanced_accuracy", options,
+      [](std::span<const class_count> counts) { return balanced_accuracy(counts); });
+}
+
+GLIA_INLINE metric matthews_correlation(std::size_t classes) {
+  const class_options options{.classes = classes};
+  (void)detail::name_of_score("matthews_correlation", options);
+  return detail::class_metric(
+      "matthews_correlation", options,
+      [](std::span<const class_count> counts) { return matthews_correlation(counts); });
+}
+
+}  // namespace glia
