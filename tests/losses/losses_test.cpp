@@ -2,6 +2,7 @@
 #include <cmath>
 #include <glia/testing/gradient_check.hpp>
 
+#include "../golden/keras_losses_golden.hpp"
 #include "catch.hpp"
 #include "helpers.hpp"
 #include "tolerances.hpp"
@@ -10,7 +11,8 @@ namespace {
 
 using device_type = glia::reference<float>;
 
-/// The losses of a batch of outputs (N, K) against classes or values.
+/// The losses of a batch of outputs (N, ..., K) against classes or values. The values of outputs
+/// with more than two axes can be a class for each row.
 template <class Loss>
 std::vector<float> losses(const Loss& loss, const glia::shape& s, std::vector<float> y,
                           const std::vector<std::int32_t>& classes,
@@ -21,7 +23,8 @@ std::vector<float> losses(const Loss& loss, const glia::shape& s, std::vector<fl
   if (values.empty()) {
     t.labels = device.from_host(std::span<const std::int32_t>(classes), {classes.size()});
   } else {
-    t.values = test::tensor_of(device, s, std::move(values));
+    const bool rows = s.rank() > 2 && values.size() * s.back() == s.size();
+    t.values = test::tensor_of(device, rows ? glia::without_last_axis(s) : s, std::move(values));
   }
   const auto out = tape.constant(test::tensor_of(device, s, std::move(y)));
   return test::values_of(device, loss(out, t).value());
@@ -93,6 +96,50 @@ TEST_CASE("binary cross-entropy weighs positive targets, classes and labels") {
   CHECK(losses(loss{.positive_weight = {0}}, {1, 1}, {-INFINITY}, {1}) == std::vector<float>{0});
 }
 
+TEST_CASE("focal losses are Keras's") {
+  namespace golden = glia_golden;
+  const std::vector<float> logits(golden::focal_logits.begin(), golden::focal_logits.end());
+  const std::vector<float> labels(golden::focal_labels.begin(), golden::focal_labels.end());
+  const std::vector<std::int32_t> classes(golden::focal_classes.begin(),
+                                          golden::focal_classes.end());
+  const std::vector<float> class_rows(classes.begin(), classes.end());
+  std::size_t i = 0;
+  for (const double gamma : {0.5, 2.0, 5.0}) {
+    INFO("gamma " << gamma);
+    const auto expected = [&](const auto& values) {
+      return std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(i),
+                                 values.begin() + static_cast<std::ptrdiff_t>(i + 8));
+    };
+    const glia::softmax_cross_entropy softmax{.focal_gamma = gamma};
+    const std::vector<double> softmax_losses = expected(golden::focal_softmax_losses);
+    CHECK(near(losses(softmax, {8, 4}, logits, classes), softmax_losses) <
+          tolerance::hand_computed);
+    // Two samples of four steps, a mean over the steps.
+    std::vector<double> means{0, 0};
+    for (std::size_t n = 0; n < 8; ++n) {
+      means[n / 4] += softmax_losses[n] / 4;
+    }
+    CHECK(near(losses(softmax, {2, 4, 4}, logits, {}, class_rows), means) <
+          tolerance::hand_computed);
+    const glia::softmax_cross_entropy weighted{.class_weight = {3, 3, 3, 3}, .focal_gamma = gamma};
+    for (double& loss : means) {
+      loss *= 3;
+    }
+    CHECK(near(losses(weighted, {2, 4, 4}, logits, {}, class_rows), means) <
+          3 * tolerance::hand_computed);
+    CHECK(
+        near(losses(glia::sigmoid_cross_entropy{.focal_gamma = gamma}, {8, 4}, logits, {}, labels),
+             expected(golden::focal_sigmoid_losses)) < tolerance::hand_computed);
+    i += 8;
+  }
+  // Far out, where exp and a power of 0 have no derivative.
+  CHECK(near(losses(glia::softmax_cross_entropy{.focal_gamma = 2}, {2, 2}, {300, -300, 300, -300},
+                    {0, 1}),
+             {0, 600}) < tolerance::hand_computed);
+  CHECK(near(losses(glia::sigmoid_cross_entropy{.focal_gamma = 2}, {2, 1}, {300, 300}, {0, 1}),
+             {300, 0}) < tolerance::hand_computed);
+}
+
 TEST_CASE("regression losses") {
   const std::vector<float> y{1, -2, 3, 0};
   const std::vector<float> t{0, 0, 3.5F, 0};
@@ -132,6 +179,9 @@ TEST_CASE("losses have the right gradients") {
         true);
   check(glia::softmax_cross_entropy{}, {3, 3}, false);
   check(glia::sigmoid_cross_entropy{}, {3, 3}, false);
+  check(glia::softmax_cross_entropy{.class_weight = {1, 2, 3}, .focal_gamma = 2}, {3, 3}, true);
+  check(glia::softmax_cross_entropy{.focal_gamma = 0.7}, {3, 3}, true);
+  check(glia::sigmoid_cross_entropy{.positive_weight = {2}, .focal_gamma = 1.5}, {3, 3}, true);
   check(glia::sigmoid_cross_entropy{.positive_weight = {2}, .class_weight = {1, 2, 0.5F}}, {3, 3},
         true);
   check(glia::mean_squared_error{}, {3, 3}, false);
@@ -175,6 +225,19 @@ TEST_CASE("losses say what does not fit") {
                    (void)losses(glia::huber{0}, {1, 1}, {1}, {}, {2});
                  }),
                  "expected a positive, finite delta"));
+  for (const double gamma : {-1.0, static_cast<double>(NAN)}) {
+    CHECK(contains(
+        message_of<glia::value_error>([&] {
+          (void)losses(glia::sigmoid_cross_entropy{.focal_gamma = gamma}, {1, 1}, {1}, {0});
+        }),
+        "sigmoid_cross_entropy: expected a finite focal_gamma of at least 0, got "));
+  }
+  CHECK(message_of<glia::value_error>([] {
+          (void)losses(glia::softmax_cross_entropy{.focal_gamma = 2}, {1, 2}, {1, 2}, {},
+                       {0.5F, 0.5F});
+        }) ==
+        "softmax_cross_entropy: a focal_gamma needs targets that are classes, and a "
+        "label_smoothing of 0");
 }
 
 TEST_CASE("losses refuse hyper-parameters that are negative or not finite") {

@@ -129,8 +129,8 @@ struct batch {
   std::vector<float> inputs;
   std::vector<std::int32_t> labels;  ///< Class indices (N) of a labeled data set; otherwise empty.
   shape target_shape;  ///< Shape of the targets, (N, ...); has no axes if the samples have labels.
-  std::vector<float> targets;  ///< Target values of a data set with targets; otherwise empty.
-  std::vector<float> weights;  ///< Weights (N) of a data set with weights; otherwise empty.
+  std::vector<float> targets;    ///< Target values of a data set with targets; otherwise empty.
+  std::vector<float> weights{};  ///< Weights (N) of a data set with weights; otherwise empty.
 
   // In distributed training, a batch holds this rank's samples of a larger batch:
   std::size_t first = 0;  ///< Index of this batch's first sample in the larger batch.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,21 @@ inline void require_weights(std::string_view loss, std::string_view option,
   }
 }
 
+/// Throws `value_error` unless the exponent of a focal loss is finite and at least 0.
+inline void require_focal_gamma(std::string_view loss, double gamma) {
+  require<value_error>(gamma >= 0 && std::isfinite(gamma), loss,
+                       ": expected a finite focal_gamma of at least 0, got ", gamma);
+}
+
+/// Returns (1 - exp(-c))^gamma for each cross-entropy c >= 0. No digits are lost if c is small,
+/// because 1 - exp(-c) is computed as 2 t / (1 + t) with t = tanh(c / 2).
+[[nodiscard]] inline variable focal_factor(const variable& c, double gamma) {
+  const variable t = ops::tanh(ops::affine(c, 0.5, 0));
+  const variable miss = ops::affine(t, 2, 0) / ops::affine(t, 1, 1);
+  constexpr double minimum = 1e-30;  // the logarithm of 0 has no derivative
+  return ops::exp(ops::affine(ops::log(ops::clamp(miss, minimum, 1)), gamma, 0));
+}
+
 }  // namespace detail
 
 /// Cross-entropy loss for classification into two or more classes, computed from logits.
@@ -65,16 +81,23 @@ inline void require_weights(std::string_view loss, std::string_view option,
 /// the mean over a batch still divides by the number of samples, as in Keras; PyTorch divides by
 /// the sum of the weights.
 ///
+/// With a `focal_gamma` above 0, this is the focal loss: the loss of a row is multiplied by
+/// (1 - p)^gamma, where p is the probability of the true class, so that samples that are easy to
+/// classify count less (Lin et al., ICCV 2017). It needs targets that are classes. For the factor
+/// alpha of Keras's `CategoricalFocalCrossentropy`, use `class_weight`.
+///
 /// If exactly one logit is +infinity, its class has probability 1 and loss 0. With several infinite
 /// logits the loss is NaN.
 ///
 /// Throws `shape_error` if the shapes of logits, targets and weights do not match, and
-/// `value_error` if the smoothing or a weight is outside its range. Training and evaluation throw
-/// `data_error` if targets are neither classes nor distributions.
+/// `value_error` if the smoothing, a weight or gamma is outside its range, or if the focal loss
+/// gets distributions or label smoothing. Training and evaluation throw `data_error` if targets are
+/// neither classes nor distributions.
 struct softmax_cross_entropy {
   double label_smoothing = 0;  ///< Label smoothing s, in [0, 1).
   std::vector<float>
-      class_weight{};  ///< Weights w of the K classes, at least 0. If empty, all weights are 1.
+      class_weight{};      ///< Weights w of the K classes, at least 0. If empty, all weights are 1.
+  double focal_gamma = 0;  ///< Exponent of the focal loss, at least 0; often 2.
 
   static constexpr output_kind applied_activation = output_kind::softmax;
 
@@ -86,10 +109,14 @@ struct softmax_cross_entropy {
     require<value_error>(label_smoothing >= 0 && label_smoothing < 1,
                          "softmax_cross_entropy: expected a label_smoothing in [0, 1), got ",
                          label_smoothing);
+    detail::require_focal_gamma("softmax_cross_entropy", focal_gamma);
     const glia::device& device = logits.device();
     const std::size_t classes = logits.shape().back();
     const double floor = label_smoothing / static_cast<double>(classes);
     const bool rows = t.values && detail::are_classes_of_rows(t.values.shape(), logits.shape());
+    require<value_error>(focal_gamma == 0 || (label_smoothing == 0 && (rows || t.labels)),
+                         "softmax_cross_entropy: a focal_gamma needs targets that are classes, and "
+                         "a label_smoothing of 0");
     tensor counts;
     tensor values;
     if (rows) {
@@ -110,6 +137,10 @@ struct softmax_cross_entropy {
       values =
           device.run(kernels::unary{{unary_function::affine, 1 - label_smoothing, floor}}, values);
     }
+    std::optional<variable> factor;
+    if (focal_gamma > 0) {
+      factor = detail::focal_factor(ops::softmax_cross_entropy(logits, values), focal_gamma);
+    }
     if (!class_weight.empty()) {
       detail::require_weights("softmax_cross_entropy", "class_weight", class_weight, classes,
                               "class");
@@ -117,6 +148,9 @@ struct softmax_cross_entropy {
                           device.from_host(std::span<const float>(class_weight), {classes}));
     }
     variable losses = ops::softmax_cross_entropy(std::move(logits), std::move(values));
+    if (factor) {
+      losses = losses * *factor;
+    }
     if (losses.shape().rank() == 1) {
       return losses;
     }
@@ -127,6 +161,7 @@ struct softmax_cross_entropy {
   [[nodiscard]] std::string description() const {
     std::string result = "softmax_cross_entropy";
     result += label_smoothing > 0 ? text(", label smoothing ", label_smoothing) : "";
+    result += focal_gamma > 0 ? text(", focal gamma ", focal_gamma) : "";
     return result + (class_weight.empty() ? "" : ", class weights");
   }
   friend bool operator==(const softmax_cross_entropy&, const softmax_cross_entropy&) = default;
@@ -143,6 +178,10 @@ struct softmax_cross_entropy {
 /// multiplies p. For K outputs, it has a weight for each output, which multiplies p and n. The mean
 /// over a batch divides by the number of samples.
 ///
+/// With a `focal_gamma` above 0, this is the focal loss: the first term is multiplied by
+/// (1 - sigmoid(y))^gamma and the second by sigmoid(y)^gamma, so that samples that are easy to
+/// classify count less (Lin et al., ICCV 2017).
+///
 /// The loss applies the sigmoid itself, so the model must end without a sigmoid: in `dense{1}` for
 /// two classes, or in `dense{K}` for K independent labels. The model's predictions are logits; a
 /// logit above 0 means class 1. `glia::sigmoid(net.predict(x))` returns probabilities. The loss is
@@ -155,8 +194,8 @@ struct softmax_cross_entropy {
 /// and all other outputs have the target 0.
 ///
 /// Throws `shape_error` if the shapes of logits, targets and weights do not match, and
-/// `value_error` if a weight is negative or not finite. Training and evaluation throw `data_error`
-/// if a target is outside [0, 1].
+/// `value_error` if a weight or gamma is negative or not finite. Training and evaluation throw
+/// `data_error` if a target is outside [0, 1].
 struct sigmoid_cross_entropy {
   /// Weights of positive targets: one for all outputs or one for each output. If empty, they are 1.
   /// Weights above 1 increase the recall, weights below 1 the precision.
@@ -164,12 +203,14 @@ struct sigmoid_cross_entropy {
   /// For a single output, the weights of the classes 0 and 1. For K outputs, one weight for each
   /// output. If empty, all weights are 1.
   std::vector<float> class_weight{};
+  double focal_gamma = 0;  ///< Exponent of the focal loss, at least 0; often 2.
 
   static constexpr output_kind applied_activation = output_kind::sigmoid;
   static constexpr std::string_view target_range = "from 0 to 1";
   static constexpr bool accepts_target(float t) { return t >= 0 && t <= 1; }
 
   [[nodiscard]] variable operator()(const variable& logits, const targets& t) const {
+    detail::require_focal_gamma("sigmoid_cross_entropy", focal_gamma);
     const glia::device& device = logits.device();
     auto positives = detail::target_values("sigmoid_cross_entropy", logits, t);
     auto negatives = device.run(kernels::unary{{unary_function::affine, -1, 1}}, positives);
@@ -185,14 +226,19 @@ struct sigmoid_cross_entropy {
     const variable nothing = logits.owner().constant(device.run(kernels::full{}));
     // A selection instead of a product: 0 times the infinite loss of an infinite logit would be
     // NaN.
-    const auto share = [&](const tensor& weight, variable y) {
-      return ops::where(weight, ops::softplus(std::move(y)) * weight, nothing);
+    const auto share = [&](const tensor& weight, const variable& y) {
+      variable loss = ops::softplus(y);
+      if (focal_gamma > 0) {
+        loss = loss * ops::exp(ops::affine(ops::softplus(-y), -focal_gamma, 0));
+      }
+      return ops::where(weight, std::move(loss) * weight, nothing);
     };
     return ops::mean_per_sample(share(positives, -logits) + share(negatives, logits));
   }
   [[nodiscard]] std::string description() const {
     std::string result = "sigmoid_cross_entropy";
     result += positive_weight.empty() ? "" : ", positive weight";
+    result += focal_gamma > 0 ? text(", focal gamma ", focal_gamma) : "";
     return result + (class_weight.empty() ? "" : ", class weights");
   }
   friend bool operator==(const sigmoid_cross_entropy&, const sigmoid_cross_entropy&) = default;

@@ -40,5 +40,5 @@ namespace glia {
 }  // namespace glia
 
 #ifndef GLIA_COMPILED
-#include "glia/training/binary_metrics_impl.hpp"
+#include "glia/training/ranking_metrics_impl.hpp"
 #endif

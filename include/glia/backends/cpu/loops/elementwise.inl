@@ -161,14 +161,10 @@ static void select(const T* c, std::size_t step_c, const T* a, std::size_t step_
   }
 }
 
-// Computes y += x or y += a x.
+// Computes y += x.
 template <class T>
 static void add(const T* x, T* y, std::size_t n) {
   transform(x, y, y, n, [](T u, T v) { return u + v; });
-}
-template <class T>
-static void add_scaled(T a, const T* x, T* y, std::size_t n) {
-  transform(x, y, y, n, [=](T u, T v) { return a * u + v; });
 }
 // Computes y += a x, where a is an array too.
 template <class T>

@@ -1,0 +1,52 @@
+"""Writes keras_losses_golden.hpp: what Keras gives for focal cross-entropies.
+
+Run it with Keras 3 on any of its backends, then clang-format -i:
+
+    KERAS_BACKEND=jax JAX_ENABLE_X64=1 python3 tests/golden/make_keras_losses_golden.py
+"""
+
+import pathlib
+
+import keras
+import numpy
+
+HEADER = """\
+// Made by tests/golden/make_keras_losses_golden.py with Keras {version} in float64: do not edit.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace glia_golden {{
+
+"""
+
+GAMMAS = (0.5, 2, 5)
+
+
+def array(kind, name, values):
+    form = "{:.9e}F" if kind == "float" else "{:.17e}" if kind == "double" else "{}"
+    texts = [form.format(value) for value in numpy.ravel(values)]
+    return f"inline constexpr std::array<{kind}, {len(texts)}> {name}{{\n    {', '.join(texts)}}};\n"
+
+
+def arrays():
+    rng = numpy.random.default_rng(5)
+    logits = (3 * rng.normal(size=(8, 4))).astype(numpy.float32)
+    classes = rng.integers(0, 4, 8)
+    labels = rng.integers(0, 2, (8, 4))
+    exact = logits.astype(numpy.float64)
+    yield array("float", "focal_logits", logits)
+    yield array("std::int32_t", "focal_classes", classes)
+    yield array("float", "focal_labels", labels)
+    one_hot = numpy.eye(4)[classes]
+    yield array("double", "focal_softmax_losses", [
+        keras.losses.CategoricalFocalCrossentropy(alpha=1, gamma=gamma, from_logits=True, reduction="none",
+                                                  dtype="float64")(one_hot, exact) for gamma in GAMMAS])
+    yield array("double", "focal_sigmoid_losses", [
+        keras.losses.BinaryFocalCrossentropy(gamma=gamma, from_logits=True, reduction="none",
+                                             dtype="float64")(labels.astype(float), exact) for gamma in GAMMAS])
+
+
+path = pathlib.Path(__file__).with_name("keras_losses_golden.hpp")
+path.write_text(HEADER.format(version=keras.__version__) + "\n".join(arrays()) + "\n}  // namespace glia_golden\n")
