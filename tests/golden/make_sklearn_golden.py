@@ -61,6 +61,11 @@ def scores_of_ranking(truth, score, weight):
     yield metrics.average_precision_score(truth, score, sample_weight=weight)
 
 
+def rounded(values):
+    """Values as glia gets them, in a precision in which scikit-learn does not round them again."""
+    return values.astype(numpy.float32).astype(float)
+
+
 def metric_arrays():
     """Samples of five classes: class 3 is never predicted, class 4 never occurs; weights, some of them 0."""
     rng = numpy.random.default_rng(3)
@@ -98,7 +103,7 @@ def metric_arrays():
     yield array("float", "regression_outputs", outputs)
     for name, of_samples in (("regression_scores", None), ("weighted_regression_scores", weight)):
         yield array("double", name, [
-            metric(numpy.float32(targets), numpy.float32(outputs), sample_weight=of_samples)
+            metric(rounded(targets), rounded(outputs), sample_weight=of_samples)
             for metric in (metrics.mean_absolute_error, metrics.root_mean_squared_error, metrics.r2_score,
                            metrics.mean_absolute_percentage_error)])
 

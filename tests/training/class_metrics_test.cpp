@@ -3,7 +3,7 @@
 
 #include <cmath>
 #include <glia/data/weighted_samples.hpp>
-#include <glia/training/class_count.hpp>
+#include <glia/training/class_report.hpp>
 #include <glia/training/confusion.hpp>
 #include <xtensor/xview.hpp>
 
@@ -167,7 +167,7 @@ TEST_CASE("scores of samples with several labels are scikit-learn's, and so is t
   CHECK(glia::average(counts, glia::averaging::macro, &glia::class_count::iou) ==
         Approx(golden::multilabel_scores[9] * 1.5));
   CHECK(message_of<glia::data_error>([&] { (void)glia::label_counts(outputs, labels / 2); }) ==
-        "label_counts: expected targets of 0 and 1, but target 0 of sample 2 is 0.5");
+        "label_counts: expected targets of 0 and 1, but target 0 of sample 1 is 0.5");
   CHECK(message_of<glia::shape_error>([&] {
           (void)glia::label_counts(outputs, xt::zeros<float>({2, 3}));
         }) ==
@@ -204,8 +204,8 @@ TEST_CASE("a confusion matrix has the counts of its classes, and a report names 
   CHECK(glia::average(std::vector<glia::class_count>(3), glia::averaging::macro,
                       &glia::class_count::recall) == 0);
 
-  const std::vector<glia::class_count> two{{.right = 3, .predictions = 4, .samples = 3},
-                                           {.right = 0, .predictions = 0, .samples = 1}};
+  const std::vector<glia::class_count> two{{.true_positives = 3, .predictions = 4, .samples = 3},
+                                           {.true_positives = 0, .predictions = 0, .samples = 1}};
   const std::vector<std::string> names{"cat", "dog"};
   CHECK(glia::class_report(two, names) ==
         R"(                  precision  recall  F1 score  samples
@@ -260,10 +260,11 @@ TEST_CASE("metrics of classes refuse models and data that do not fit") {
   const glia::sigmoid_cross_entropy sigmoid;
   CHECK(refused(glia::f1_score(), 3, labeled, softmax) ==
         "f1_score: expected a model with one output or two outputs, for the classes 0 and 1, got "
-        "outputs of shape (3,); for 3 classes, pass {.classes = 3}");
+        "outputs of shape (3,); for 3 classes, set the number of classes of the metric");
   CHECK(refused(glia::recall({.classes = 4}), 3, labeled, softmax) ==
-        "recall_macro: expected a model with 4 outputs, got outputs of shape (3,); pass {.classes "
-        "= 3}");
+        "recall_macro: expected a model with 4 outputs, got outputs of shape (3,); for 3 classes, "
+        "set "
+        "the number of classes of the metric");
   CHECK(refused(glia::iou({.classes = 3, .multilabel = true}), 3, labeled, softmax) ==
         "iou_macro: expected targets of 0 and 1 with the shape of the outputs, for example of "
         "glia::target_arrays");
@@ -274,16 +275,36 @@ TEST_CASE("metrics of classes refuse models and data that do not fit") {
   CHECK(refused(glia::f1_score({.classes = 3, .multilabel = true}), 3, halves, sigmoid) ==
         "f1_score_macro: expected targets that are 0 or 1, got 0.5");
   const xt::xarray<float> single = xt::ones<float>({4, 1});
-  CHECK(refused(glia::f1_score(), 1, glia::target_arrays(single, single * 2), sigmoid)
+  CHECK(refused(glia::f1_score(), 1, glia::target_arrays(single, single * 2),
+                glia::mean_squared_error{})
             .starts_with("f1_score: expected targets that are classes from 0 to 1, got 2"));
   CHECK(refused(glia::f1_score(), 2,
                 glia::target_arrays(xt::ones<float>({4, 2}), xt::ones<float>({4, 2}) / 2), softmax)
             .starts_with("f1_score: expected samples with class labels, got real-valued targets of "
                          "shape (2,) for outputs of shape (2,)"));
+  CHECK(
+      refused(glia::f1_score({.classes = 3}), 3, glia::target_arrays(three, three), sigmoid)
+          .starts_with("f1_score_macro: expected rows of targets of which one is 1 and the others "
+                       "are 0; for samples with several labels, pass .multilabel = true"));
   CHECK(message_of<glia::value_error>([] { (void)glia::precision({.classes = 1}); }) ==
-        "precision: expected .classes of at least 2, got 1");
+        "precision_macro: expected .classes of at least 2, got 1");
   CHECK(message_of<glia::value_error>([] { (void)glia::precision({.class_index = 2}); }) ==
-        "precision: expected .class_index below the 2 classes, got 2");
+        "precision_2: expected .class_index below the 2 classes, got 2");
+  CHECK(message_of<glia::value_error>(
+            [] { (void)glia::iou({.class_index = 0, .average = glia::averaging::micro}); }) ==
+        "iou_0: .class_index measures one class, and .average measures all classes; remove one of "
+        "the two");
+  CHECK(message_of<glia::value_error>([] {
+          // A loop of your own that does not ask whether the metric fits.
+          const glia::cpu<float> device;
+          glia::running_scores scores(device, {glia::precision()});
+          scores.add_outputs(std::vector<float>{0, 0, 1}, {.size = 1,
+                                                           .input_shape = {1, 1},
+                                                           .inputs = {1},
+                                                           .labels = {0},
+                                                           .target_shape = {},
+                                                           .targets = {}});
+        }) == "precision: expected classes below 2, got 0 and the prediction 2");
 }
 
 TEST_CASE("metrics of classes for a named output") {
@@ -296,4 +317,26 @@ TEST_CASE("metrics of classes for a named output") {
                                   glia::for_output("side", glia::balanced_accuracy())}});
   CHECK(s["side_f1_score"] == Approx(2.0 / 3));
   CHECK(s["side_balanced_accuracy"] == Approx(0.75));
+
+  // One output is a probability, and the other one a logit.
+  const glia::model two{glia::outputs{glia::output{"probability", glia::sigmoid},
+                                      glia::output{"logit", glia::identity{}}},
+                        {1}};
+  const glia::named_arrays named({{"x", floats(std::array{-1.0F, 2.0F, -3.0F, 0.5F}, {4, 1})}},
+                                 {{"probability", floats(std::array{0, 1, 1, 0}, {4, 1})},
+                                  {"logit", xt::xarray<int>{0, 1, 1, 0}}});
+  const auto both = glia::evaluate(
+      two, glia::weighted_samples(named, xt::xarray<float>{1, 2, 1, 0.5F}),
+      glia::output_losses{glia::output_loss{"probability", glia::mean_squared_error{}},
+                          glia::output_loss{"logit", glia::sigmoid_cross_entropy{}}},
+      {.metrics = {glia::for_output("probability", glia::precision()),
+                   glia::for_output("logit", glia::precision()),
+                   glia::for_output("logit", glia::weighted(glia::precision())),
+                   glia::weighted(glia::for_output("probability", glia::mae()))}});
+  CHECK(both["probability_precision"] == Approx(0.5));
+  CHECK(both["logit_precision"] == Approx(0.5));
+  CHECK(both["logit_weighted_precision"] == Approx(0.8));
+  const auto sigmoid = [](double y) { return 1 / (1 + std::exp(-y)); };
+  CHECK(both["weighted_probability_mae"] ==
+        Approx((sigmoid(-1) + 2 * sigmoid(-2) + sigmoid(3) + 0.5 * sigmoid(0.5)) / 4.5));
 }

@@ -249,4 +249,29 @@ TEST_CASE("weights that cannot be used are refused") {
   CHECK(message_of<glia::data_error>(
             [&] { glia::dataset_view(negative{{3}}).gather(std::vector<std::uint32_t>{2}, b); }) ==
         "the data set: expected finite weights of at least 0, but sample 2 has the weight -1");
+
+  auto net = glia::model{classifier(), {2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
+  glia::dataset_view(data).gather(std::vector<std::uint32_t>{0, 1, 2}, b);
+  b.labels = {0, 1, 0};
+  b.weights = {1, 2};
+  CHECK(message_of<glia::value_error>([&] { trainer.step(b); }) ==
+        "trainer: expected 3 weights for a batch of 3 samples, or no weights, got 2");
+  b.weights = {1, 2, -1};
+  CHECK(message_of<glia::data_error>([&] { trainer.step(b); }) ==
+        "the batch: expected finite weights of at least 0, but sample 2 has the weight -1");
+}
+
+TEST_CASE("a weight of 0 removes a sample from a metric, even if its output is NaN") {
+  const glia::target_arrays data(column({1, NAN, 3}), column({2, 2, 2}));
+  const glia::weighted_samples weighted(data, xt::xarray<float>{1, 0, 3});
+  const glia::labeled_arrays labeled(column({1, NAN, 3}), xt::xarray<int>{0, 1, 1});
+  const glia::weighted_samples weighted_labels(labeled, xt::xarray<float>{1, 0, 3});
+  const glia::model net{glia::identity{}, {1}};
+  CHECK(glia::evaluate(net, weighted, glia::mean_squared_error{},
+                       {.metrics = {glia::weighted(glia::mae())}})
+            .metric_values[0] == 1);
+  CHECK(glia::evaluate(net, weighted_labels, glia::sigmoid_cross_entropy{},
+                       {.metrics = {glia::weighted(glia::auc())}})
+            .metric_values[0] == 1);
 }

@@ -3,6 +3,7 @@
 #include "glia/optimizers/schedule_impl.hpp"
 #include "glia/training/class_count_impl.hpp"
 #include "glia/training/class_metrics_impl.hpp"
+#include "glia/training/class_report_impl.hpp"
 #include "glia/training/device_state_impl.hpp"
 #include "glia/training/evaluate_core_impl.hpp"
 #include "glia/training/frozen_outputs_impl.hpp"

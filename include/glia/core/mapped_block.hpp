@@ -6,8 +6,8 @@
 #include <cstddef>
 
 #include "glia/core/error.hpp"
-#include "glia/core/mapped_file.hpp"
 #include "glia/core/memory_pool.hpp"
+#include "glia/core/readable_file.hpp"
 
 namespace glia::detail {
 

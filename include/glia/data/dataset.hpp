@@ -57,6 +57,17 @@ concept weighted_dataset = dataset<D> && requires(const D& d, std::size_t i) {
   { d.weight(i) } -> std::convertible_to<float>;
 };
 
+namespace detail {
+
+/// Throws `data_error` unless a weight of a sample is finite and at least 0.
+inline void require_weight(std::string_view subject, std::size_t sample, float weight) {
+  require<data_error>(weight >= 0 && weight <= std::numeric_limits<float>::max(), subject,
+                      ": expected finite weights of at least 0, but sample ", sample,
+                      " has the weight ", weight);
+}
+
+}  // namespace detail
+
 /// A data set for models with several inputs or outputs. A row of inputs or targets holds several
 /// named tensors of one sample, one after the other. `input_parts()` and `target_parts()` return
 /// the tensors' names, shapes and positions in the row. An empty list means that the row is one

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -110,9 +109,7 @@ class dataset_view {
       out.weights.resize(samples.size());
       write_weights_(targets_, samples, out.weights);
       for (std::size_t n = 0; n < samples.size(); ++n) {
-        require<data_error>(std::isfinite(out.weights[n]) && out.weights[n] >= 0,
-                            "the data set: expected finite weights of at least 0, but sample ",
-                            samples[n], " has the weight ", out.weights[n]);
+        detail::require_weight("the data set", samples[n], out.weights[n]);
       }
     }
   }

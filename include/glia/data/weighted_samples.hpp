@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,7 +18,8 @@ namespace glia {
 /// Training and evaluation multiply the loss of a sample by its weight. The mean over a batch still
 /// divides by the number of samples, as in Keras. Metrics ignore the weights unless they are
 /// wrapped in `weighted`. `weights` has the shape (N) or (N, 1), for N samples. The view has the
-/// labels, targets, named tensors and augmentation of the data set, which must outlive it.
+/// labels, targets, named tensors and augmentation of the data set, which must outlive it. If the
+/// data set has weights, the new weights replace them.
 ///
 ///     const glia::weighted_samples data(measurements, xt::xarray<float>{1, 1, 0.2F});
 ///
@@ -38,9 +38,7 @@ class weighted_samples {
                          "weighted_samples: expected a weight for each sample, shape ",
                          shape{data.size()}, ", got weights of shape ", s);
     for (std::size_t i = 0; i < weights_.size(); ++i) {
-      require<data_error>(std::isfinite(weights_[i]) && weights_[i] >= 0,
-                          "weighted_samples: expected finite weights of at least 0, but sample ", i,
-                          " has the weight ", weights_[i]);
+      detail::require_weight("weighted_samples", i, weights_[i]);
     }
   }
   weighted_samples(const D&& data, const xt::xarray<float>& weights) = delete;

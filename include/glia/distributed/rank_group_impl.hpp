@@ -103,7 +103,7 @@ GLIA_INLINE std::vector<float> rank_group::concatenate(const std::vector<float>&
 GLIA_INLINE void rank_group::add_scores(const batch_scores& local_scores, running_scores& scores) {
   const auto sizes = detail::gather_each(*this, local_scores.sizes);
   const auto counts = detail::gather_each(*this, local_scores.counts);
-  const auto weights = detail::gather_each(*this, local_scores.weights);
+  const auto weight_sums = detail::gather_each(*this, local_scores.weight_sums);
   const auto sums = detail::gather_each(*this, local_scores.sums);
   const bool scored = scores.spec().needs_outputs();
   const auto gather_samples = [&]<class T>(const std::vector<T>& values) {
@@ -118,7 +118,7 @@ GLIA_INLINE void rank_group::add_scores(const batch_scores& local_scores, runnin
   for (std::size_t turn = 0; turn < sizes[0].size(); ++turn) {
     for (std::size_t rank = 0; rank < sizes.size() && turn < sizes[rank].size(); ++rank) {
       const std::size_t size = sizes[rank][turn];
-      scores.add_read(counts[rank][turn], weights[rank][turn],
+      scores.add_read(counts[rank][turn], weight_sums[rank][turn],
                       std::span(sums[rank]).subspan(turn * count, count));
       if (scored) {
         const std::size_t samples =

@@ -9,6 +9,7 @@
 #include "glia/core/shape.hpp"
 #include "glia/data/dataset.hpp"
 #include "glia/image/image.hpp"
+#include "glia/image/image_dataset_options.hpp"
 #include "glia/image/image_folder.hpp"
 #include "glia/image/photo_samples.hpp"
 #include "glia/image/read_image.hpp"

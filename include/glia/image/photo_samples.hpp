@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,28 +10,13 @@
 #include "glia/core/shape.hpp"
 #include "glia/image/augment.hpp"
 #include "glia/image/image.hpp"
+#include "glia/image/image_dataset_options.hpp"
 #include "glia/image/image_fit.hpp"
 #include "glia/image/normalization.hpp"
 #include "glia/image/read_image.hpp"
 #include "glia/image/sample_decoding.hpp"
 
-namespace glia {
-
-/// Options of `image_dataset`.
-struct image_dataset_options {
-  std::size_t height = 224;  ///< Height of the samples in pixels, at least 1.
-  std::size_t width = 224;   ///< Width of the samples in pixels, at least 1.
-  /// Whether to stretch or to crop images of other proportions.
-  image_fit fit = image_fit::stretch;
-  glia::augmentation augmentation{};     ///< Random changes of training images; none by default.
-  std::uint64_t seed = 1;                ///< Seed of the augmentation.
-  std::array<float, 3> mean{0, 0, 0};    ///< Means of red, green and blue, for values in [0, 1].
-  std::array<float, 3> std{1, 1, 1};     ///< Standard deviations of red, green and blue, above 0.
-  std::size_t threads = 0;               ///< Number of decoding threads; 0: one per core.
-  std::size_t max_pixels = 100'000'000;  ///< Largest image accepted, in pixels (height x width).
-};
-
-namespace detail {
+namespace glia::detail {
 
 /// The code that all image data sets share: converts the bytes of a JPEG or PNG file to a sample
 /// (H, W, 3), and the files of a batch on several threads. Copies share the threads and use them in
@@ -95,6 +79,4 @@ class photo_samples {
   normalization normalization_;
 };
 
-}  // namespace detail
-
-}  // namespace glia
+}  // namespace glia::detail

@@ -16,6 +16,7 @@
 #include "glia/core/shape.hpp"
 #include "glia/data/dataset.hpp"
 #include "glia/image/image.hpp"
+#include "glia/image/image_dataset_options.hpp"
 #include "glia/image/photo_samples.hpp"
 #include "glia/io/example.hpp"
 #include "glia/io/tfrecord_index.hpp"

@@ -12,6 +12,7 @@
 #include "glia/core/whole_file.hpp"
 #include "glia/plot/gnuplot_text.hpp"
 #include "glia/plot/run_program.hpp"
+#include "glia/plot/text_size.hpp"
 
 namespace glia::plot {
 

@@ -1,18 +1,12 @@
 #pragma once
 
-// The texts of attributes of StableHLO operations: lists, numbers, elements and precisions.
+// The texts of attributes of StableHLO operations: lists and precisions.
 
-#include <array>
-#include <charconv>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "glia/stablehlo/value.hpp"
 
 namespace glia::stablehlo {
 
@@ -30,66 +24,6 @@ using numbers = std::vector<std::int64_t>;
 /// Formats an array attribute: array<i64: 1, 2, 3>.
 [[nodiscard]] inline std::string array_text(std::span<const std::int64_t> values) {
   return values.empty() ? "array<i64>" : "array<i64: " + list_text(values) + '>';
-}
-
-/// Formats a number of a type so that it can be read back exactly.
-[[nodiscard]] inline std::string literal(double number, scalar type) {
-  if (!is_real(type)) {
-    return type == scalar::i1 ? (number != 0 ? "true" : "false")
-                              : std::to_string(static_cast<std::int64_t>(number));
-  }
-  const double exact =
-      type == scalar::f32 ? static_cast<double>(static_cast<float>(number)) : number;
-  if (!std::isfinite(exact)) {
-    const bool negative = std::signbit(exact);
-    if (std::isnan(exact)) {
-      return type == scalar::f32 ? "0x7FC00000" : "0x7FF8000000000000";
-    }
-    return type == scalar::f32 ? (negative ? "0xFF800000" : "0x7F800000")
-                               : (negative ? "0xFFF0000000000000" : "0x7FF0000000000000");
-  }
-  std::array<char, 40> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), exact,
-                                 std::chars_format::scientific, 17)
-                       .ptr;
-  return {buffer.data(), end};
-}
-
-/// Formats the elements of a tensor as the hexadecimal digits of their bytes.
-template <class Number>
-[[nodiscard]] std::string bytes_text(std::span<const Number> values, scalar type) {
-  std::string result;
-  const auto append = [&](auto exact) {
-    std::array<unsigned char, sizeof(exact)> bytes;
-    std::memcpy(bytes.data(), &exact, sizeof(exact));
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    for (const unsigned char byte : bytes) {
-      result += digits[byte / 16];
-      result += digits[byte % 16];
-    }
-  };
-  for (const Number number : values) {
-    switch (type) {
-      case scalar::f32:
-        append(static_cast<float>(number));
-        break;
-      case scalar::f64:
-        append(static_cast<double>(number));
-        break;
-      case scalar::i32:
-        append(static_cast<std::int32_t>(number));
-        break;
-      case scalar::u32:
-        append(static_cast<std::uint32_t>(number));
-        break;
-      case scalar::u64:
-        append(static_cast<std::uint64_t>(number));
-        break;
-      default:
-        append(static_cast<std::uint8_t>(number));
-    }
-  }
-  return result;
 }
 
 /// Formats the precision of both operands of a product.

@@ -11,6 +11,7 @@
 
 #include "glia/core/shape.hpp"
 #include "glia/stablehlo/attributes.hpp"
+#include "glia/stablehlo/number_text.hpp"
 #include "glia/stablehlo/value.hpp"
 
 namespace glia::stablehlo {

@@ -17,6 +17,7 @@
 #include "glia/core/whole_file.hpp"
 #include "glia/models/model_identity.hpp"
 #include "glia/training/background_writer.hpp"
+#include "glia/training/best_epoch.hpp"
 #include "glia/training/callback.hpp"
 #include "glia/training/checkpoint_file.hpp"
 #include "glia/training/checkpoint_folder.hpp"

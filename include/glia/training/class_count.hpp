@@ -3,31 +3,29 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
-
-#include "glia/core/xtensor.hpp"
 
 namespace glia {
 
 /// The samples of one class, its predictions, and the scores that follow from their numbers. A
 /// score is 0 if its denominator is 0.
 struct class_count {
-  double right = 0;        ///< Samples of the class that are predicted as this class.
-  double predictions = 0;  ///< Samples that are predicted as this class.
-  double samples = 0;      ///< Samples of the class.
+  double true_positives = 0;  ///< Samples of the class that are predicted as this class.
+  double predictions = 0;     ///< Samples that are predicted as this class.
+  double samples = 0;         ///< Samples of the class.
 
   /// The fraction of the predictions that are right.
-  [[nodiscard]] double precision() const { return share(right, predictions); }
+  [[nodiscard]] double precision() const { return share(true_positives, predictions); }
   /// The fraction of the samples that are predicted as this class.
-  [[nodiscard]] double recall() const { return share(right, samples); }
-  /// The harmonic mean of precision and recall, 2 right / (predictions + samples). It is also
+  [[nodiscard]] double recall() const { return share(true_positives, samples); }
+  /// The harmonic mean of precision and recall, 2 TP / (predictions + samples). It is also
   /// called Dice coefficient.
-  [[nodiscard]] double f1_score() const { return share(2 * right, predictions + samples); }
-  /// Intersection over union, right / (predictions + samples - right). It is also called Jaccard
-  /// index.
-  [[nodiscard]] double iou() const { return share(right, predictions + samples - right); }
+  [[nodiscard]] double f1_score() const { return share(2 * true_positives, predictions + samples); }
+  /// Intersection over union, right / (predictions + samples - true_positives). It is also called
+  /// Jaccard index.
+  [[nodiscard]] double iou() const {
+    return share(true_positives, predictions + samples - true_positives);
+  }
 
   friend bool operator==(const class_count&, const class_count&) = default;
 
@@ -35,7 +33,7 @@ struct class_count {
   static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 };
 
-/// How the scores of several classes become one number.
+/// The kind of average of a score over several classes.
 enum class averaging : std::uint8_t {
   macro,     ///< The mean of the scores of all classes.
   micro,     ///< The score of the sums of the counts of all classes.
@@ -56,7 +54,8 @@ using class_score = double (class_count::*)() const;
 ///
 /// A class without samples and without predictions counts as a score of 0 for the `macro` average
 /// if `include_empty` is true, and is left out otherwise. scikit-learn leaves such classes out, but
-/// includes all labels of samples that can have several.
+/// includes all labels of samples that can have several. glia also leaves out a class whose samples
+/// all have the weight 0.
 ///
 ///     glia::average(matrix.counts(), glia::averaging::macro, &glia::class_count::f1_score)
 ///
@@ -76,23 +75,6 @@ using class_score = double (class_count::*)() const;
 /// Source: Gorodkin, "Comparing two K-category assignments by a K-category correlation
 /// coefficient", Computational Biology and Chemistry 28, 2004.
 [[nodiscard]] double matthews_correlation(std::span<const class_count> counts);
-
-/// Counts the labels of N samples that can have several of K labels each. Label k is predicted for
-/// a sample if output k is above the threshold: 0 for logits, 0.5 for probabilities. The targets
-/// (N, K) are 1 for the labels of a sample, and 0 for other labels.
-///
-/// Throws `shape_error` unless both arrays have the shape (N, K), and `data_error` if a target is
-/// neither 0 nor 1.
-[[nodiscard]] std::vector<class_count> label_counts(const xt::xarray<float>& outputs,
-                                                    const xt::xarray<float>& targets,
-                                                    double threshold = 0);
-
-/// Returns a text table with precision, recall, F1 score and the number of samples of each class,
-/// and with the averages of these scores; `include_empty` is that of `average`. Throws
-/// `value_error` unless `names` contains one name for each class.
-[[nodiscard]] std::string class_report(std::span<const class_count> counts,
-                                       std::span<const std::string> names,
-                                       bool include_empty = false);
 
 }  // namespace glia
 

@@ -41,9 +41,9 @@ GLIA_INLINE std::optional<std::size_t> predicted_class(std::span<const float> ro
 
 /// Adds the rows of one sample to the counts of K classes: three sums for each class, in the order
 /// of `class_count`.
-class count_rows {
+class row_counter {
  public:
-  count_rows(std::string metric, const class_options& options)
+  row_counter(std::string metric, const class_options& options)
       : metric_(std::move(metric)), options_(options) {}
 
   void operator()(std::span<const float> y, const sample_target& t, std::span<double> sums) const {
@@ -55,8 +55,7 @@ class count_rows {
     } else if (t.values.size() == y.size() && options_.classes > 2) {
       const std::span<const float> values = t.values.subspan(0, y.size());
       for (std::size_t first = 0; first < y.size(); first += options_.classes) {
-        const auto row = values.subspan(first, options_.classes);
-        count(static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()),
+        count(one_hot_class(values.subspan(first, options_.classes)),
               predicted_class(y.subspan(first, options_.classes), threshold), sums);
       }
     } else {
@@ -77,19 +76,34 @@ class count_rows {
   }
 
  private:
-  static void count(std::size_t truth, std::optional<std::size_t> predicted,
-                    std::span<double> sums) {
-    enum { right, predictions, samples };
+  /// Returns the class of a row of targets, one of which is 1 and the others 0.
+  [[nodiscard]] std::size_t one_hot_class(std::span<const float> row) const {
+    const auto place = std::find_if(row.begin(), row.end(), [](float t) { return t != 0; });
+    const bool valid =
+        place != row.end() && *place == 1 &&
+        std::count(row.begin(), row.end(), 0.0F) + 1 == static_cast<std::ptrdiff_t>(row.size());
+    require<data_error>(valid, metric_,
+                        ": expected rows of targets of which one is 1 and the others are 0; for "
+                        "samples with several labels, pass .multilabel = true");
+    return static_cast<std::size_t>(place - row.begin());
+  }
+
+  void count(std::size_t truth, std::optional<std::size_t> predicted,
+             std::span<double> sums) const {
+    enum { true_positives, predictions, samples };
+    require<value_error>(std::max(truth, predicted.value_or(0)) < options_.classes, metric_,
+                         ": expected classes below ", options_.classes, ", got ", truth,
+                         " and the prediction ", predicted.value_or(0));
     sums[3 * truth + samples] += 1;
     if (predicted) {
       sums[3 * *predicted + predictions] += 1;
-      sums[3 * truth + right] += *predicted == truth ? 1 : 0;
+      sums[3 * truth + true_positives] += *predicted == truth ? 1 : 0;
     }
   }
 
   void count_labels(std::span<const float> y, const sample_target& t, double threshold,
                     std::span<double> sums) const {
-    enum { right, predictions, samples };
+    enum { true_positives, predictions, samples };
     for (std::size_t i = 0; i < y.size(); ++i) {
       const float target = t.values[i];
       if (target != 0 && target != 1) {
@@ -97,7 +111,7 @@ class count_rows {
       }
       double* const of_label = &sums[3 * (i % options_.classes)];
       const bool predicted = y[i] > threshold;
-      of_label[right] += predicted && target == 1 ? 1 : 0;
+      of_label[true_positives] += predicted && target == 1 ? 1 : 0;
       of_label[predictions] += predicted ? 1 : 0;
       of_label[samples] += target;
     }
@@ -151,19 +165,35 @@ GLIA_INLINE std::string refuse_unless_classes(const measured_outputs& measured,
                     "; pass the classes as labels, for example with glia::labeled_arrays");
 }
 
-/// Checks options and returns the name of the metric.
-GLIA_INLINE std::string name_of_score(const std::string& score, const class_options& options) {
-  require<value_error>(options.classes >= (options.multilabel ? 1 : 2), score,
-                       ": expected .classes of at least ", options.multilabel ? 1 : 2, ", got ",
-                       options.classes);
+/// Throws `value_error` if options contradict each other.
+GLIA_INLINE void require_options(const std::string& score, const class_options& options) {
+  const std::size_t minimum = options.multilabel ? 1 : 2;
+  require<value_error>(options.classes >= minimum, score, ": expected .classes of at least ",
+                       minimum, ", got ", options.classes);
   require<value_error>(!options.class_index || *options.class_index < options.classes, score,
                        ": expected .class_index below the ", options.classes, " classes, got ",
                        options.class_index.value_or(0));
+  require<value_error>(!options.class_index || !options.average, score,
+                       ": .class_index measures one class, and .average measures all classes; "
+                       "remove one of the two");
+}
+
+/// Returns the class that a metric measures, or nothing if it averages over all classes.
+GLIA_INLINE std::optional<std::size_t> measured_class(const class_options& options) {
+  const bool binary = options.classes == 2 && !options.multilabel && !options.average;
+  return options.class_index ? options.class_index
+         : binary            ? std::optional<std::size_t>(1)
+                             : std::nullopt;
+}
+
+/// Returns the name of a metric with these options.
+GLIA_INLINE std::string name_of_score(const std::string& score, const class_options& options) {
   std::string name = score;
-  if (!options.class_index) {
-    name += text("_", name_of(options.average));
-  } else if (options.classes != 2 || options.multilabel || *options.class_index != 1) {
-    name += text("_", *options.class_index);
+  const std::optional<std::size_t> index = measured_class(options);
+  if (!index) {
+    name += text("_", name_of(options.average.value_or(averaging::macro)));
+  } else if (options.classes != 2 || options.multilabel || *index != 1) {
+    name += text("_", *index);
   }
   return options.threshold ? name + "_at_" + exact_text(*options.threshold) : name;
 }
@@ -171,9 +201,10 @@ GLIA_INLINE std::string name_of_score(const std::string& score, const class_opti
 /// A metric that is a function of the counts of classes.
 GLIA_INLINE metric class_metric(const std::string& name, const class_options& options,
                                 std::function<double(std::span<const class_count>)> score) {
+  require_options(name, options);
   return {.name = name,
           .state_size = 3 * options.classes,
-          .update_state = count_rows(name, options),
+          .update_state = row_counter(name, options),
           .result =
               [score = std::move(score)](std::span<const double> sums, double) {
                 std::vector<class_count> counts(sums.size() / 3);
@@ -192,9 +223,10 @@ GLIA_INLINE metric class_metric(const std::string& name, const class_options& op
 GLIA_INLINE metric score_metric(const std::string& name, const class_options& options,
                                 class_score score) {
   return class_metric(
-      name_of_score(name, options), options, [=](std::span<const class_count> counts) {
-        return options.class_index ? (counts[*options.class_index].*score)()
-                                   : average(counts, options.average, score, options.multilabel);
+      name_of_score(name, options), options,
+      [=, index = measured_class(options),
+       kind = options.average.value_or(averaging::macro)](std::span<const class_count> counts) {
+        return index ? (counts[*index].*score)() : average(counts, kind, score, options.multilabel);
       });
 }
 
@@ -218,7 +250,6 @@ GLIA_INLINE metric iou(const class_options& options) {
 
 GLIA_INLINE metric balanced_accuracy(std::size_t classes) {
   const class_options options{.classes = classes};
-  (void)detail::name_of_score("balanced_accuracy", options);
   return detail::class_metric(
       "balanced_accuracy", options,
       [](std::span<const class_count> counts) { return balanced_accuracy(counts); });
@@ -226,7 +257,6 @@ GLIA_INLINE metric balanced_accuracy(std::size_t classes) {
 
 GLIA_INLINE metric matthews_correlation(std::size_t classes) {
   const class_options options{.classes = classes};
-  (void)detail::name_of_score("matthews_correlation", options);
   return detail::class_metric(
       "matthews_correlation", options,
       [](std::span<const class_count> counts) { return matthews_correlation(counts); });

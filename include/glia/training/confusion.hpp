@@ -71,7 +71,7 @@ class confusion_matrix {
   }
   /// The counts of class k, from which scores such as the F1 score follow.
   [[nodiscard]] class_count of_class(std::size_t k) const {
-    class_count result{.right = static_cast<double>(count(k, k))};
+    class_count result{.true_positives = static_cast<double>(count(k, k))};
     for (std::size_t other = 0; other < classes_; ++other) {
       result.predictions += static_cast<double>(count(other, k));
       result.samples += static_cast<double>(count(k, other));

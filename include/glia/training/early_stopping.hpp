@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/training/best_epoch.hpp"
 #include "glia/training/callback.hpp"
 #include "glia/training/watched_score.hpp"
 

@@ -27,7 +27,8 @@ struct frozen_output_options {
 };
 
 /// A data set whose samples are the outputs of a model's frozen layers. They are computed once, by
-/// `compute_frozen_outputs`. The labels or targets are the same as in the original data set.
+/// `compute_frozen_outputs`. The labels, targets and weights are the same as in the original data
+/// set.
 ///
 /// The original data set must outlive this object. Copies share the outputs.
 template <supervised_dataset D>

@@ -69,13 +69,14 @@ GLIA_INLINE metric of_counted(const metric& m, const counted_targets& counted) {
     double count = sums[size];
     if (per_sample) {
       states.clear();
+      count = 0;
       for (std::size_t offset = 0; offset < sums.size(); offset += size + 1) {
         if (sums[offset + size] > 0) {
           states.insert(states.end(), sums.begin() + static_cast<std::ptrdiff_t>(offset),
                         sums.begin() + static_cast<std::ptrdiff_t>(offset + size));
+          count += sums[offset + size];
         }
       }
-      count = static_cast<double>(states.size()) / static_cast<double>(size);
     }
     return count == 0 ? 0 : finish ? finish(states, count) : states[0] / count;
   };
@@ -107,13 +108,13 @@ GLIA_INLINE metric of_rows(const metric& m, const std::vector<row_part>& outputs
   const bool label = target.classes > 0 && !of_rows;
   result.update_state = [=, add = m.update_state, name = m.name](auto y, const sample_target& t,
                                                                  std::span<double> sums) {
+    const double threshold = output.gives == output_kind::sigmoid ? 0.5 : t.threshold;
     const auto values = t.values.subspan(target.first, target.size());
     add(y.subspan(output.first, output.size()),
-        label
-            ? sample_target{.label = static_cast<std::int32_t>(values[0]),
-                            .threshold = t.threshold,
-                            .weight = t.weight}
-            : sample_target{.values = {values, name}, .threshold = t.threshold, .weight = t.weight},
+        label ? sample_target{.label = static_cast<std::int32_t>(values[0]),
+                              .threshold = threshold,
+                              .weight = t.weight}
+              : sample_target{.values = {values, name}, .threshold = threshold, .weight = t.weight},
         sums);
   };
   if (m.unsupported_reason) {

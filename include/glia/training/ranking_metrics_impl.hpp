@@ -48,6 +48,9 @@ GLIA_INLINE std::optional<std::vector<equal_scores>> sorted_scores(
   std::vector<equal_scores> sorted;
   sorted.reserve(samples.size() / 3);
   for (std::size_t i = 0; i + 2 < samples.size(); i += 3) {
+    if (samples[i + 2] == 0) {
+      continue;
+    }
     if (std::isnan(samples[i])) {
       return std::nullopt;
     }

@@ -12,10 +12,10 @@ namespace glia {
 
 /// The mean absolute percentage error, as a fraction: the mean of |y - t| / |t| over all samples
 /// and outputs. A target of 0 counts as 2.2e-16, as in scikit-learn. Keras multiplies the mean by
-/// 100.
+/// 100 and counts a target of 0 as 1e-7.
 ///
-/// `fit` and `evaluate` throw `value_error` if outputs and targets differ in shape, or if the loss
-/// takes logits.
+/// `fit` and `evaluate` throw `value_error` if outputs and targets differ in shape, if the loss
+/// takes logits, or if the samples have class labels.
 [[nodiscard]] metric mape();
 
 /// The root mean squared error: the square root of the mean of (y - t)^2 over all samples and

@@ -54,9 +54,14 @@ GLIA_INLINE metric mae() {
 }
 
 GLIA_INLINE metric mape() {
-  return detail::error_metric("mape", [](double y, double t) {
+  metric result = detail::error_metric("mape", [](double y, double t) {
     return std::abs(y - t) / std::max(std::abs(t), std::numeric_limits<double>::epsilon());
   });
+  result.unsupported_reason = [](const measured_outputs& measured) {
+    return measured.values ? detail::refuse_unless_values(measured)
+                           : "expected real-valued targets, got class labels";
+  };
+  return result;
 }
 
 GLIA_INLINE metric rmse() {

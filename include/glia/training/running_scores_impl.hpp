@@ -195,6 +195,9 @@ GLIA_INLINE void running_scores::add_outputs(std::span<const float> outputs, con
           m.update_state(outputs.subspan(n * width, width), target, state);
           continue;
         }
+        if (target.weight == 0) {
+          continue;  // 0 times NaN is NaN
+        }
         additions_.assign(m.state_size, 0);
         m.update_state(outputs.subspan(n * width, width), target, std::span(additions_));
         for (std::size_t k = 0; k < state.size(); ++k) {

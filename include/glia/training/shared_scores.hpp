@@ -26,7 +26,7 @@ class shared_scores {
     }
     batches_.sizes.push_back(b.size);
     batches_.counts.push_back(count_of(scores_->spec().counted, b));
-    batches_.weights.push_back(weight_of(scores_->spec().counted, b));
+    batches_.weight_sums.push_back(weight_of(scores_->spec().counted, b));
     for (const tensor& sum : results.first(scores_->spec().sums())) {
       device_->to_host(sum, std::span(&batches_.sums.emplace_back(), 1));
     }

@@ -36,7 +36,7 @@ struct rank_setting {
 struct batch_scores {
   std::vector<std::size_t> sizes;   ///< Number of samples of each batch.
   std::vector<std::size_t> counts;  ///< Number of samples of each batch that are not ignored.
-  std::vector<double> weights;      ///< Sum of the weights of these samples, for each batch.
+  std::vector<double> weight_sums;  ///< Sum of the weights of these samples, for each batch.
   std::vector<double> sums;         ///< See scoring::sums; one after the other.
   // Only if a metric needs outputs, for all samples:
   std::vector<float> outputs;

@@ -65,6 +65,12 @@ GLIA_INLINE void training_step::require_batch(const training_job& job, const dev
   require<value_error>(b.size == b.input_shape[0], "trainer: the batch has the size ", b.size,
                        ", but its inputs have the shape ", b.input_shape);
   detail::require_targets(job.loss, b, net.output_shape());
+  require<value_error>(b.weights.empty() || b.weights.size() == b.size, "trainer: expected ",
+                       b.size, " weights for a batch of ", b.size, " samples, or no weights, got ",
+                       b.weights.size());
+  for (std::size_t n = 0; n < b.weights.size(); ++n) {
+    detail::require_weight("the batch", n, b.weights[n]);
+  }
   if (scores != nullptr) {
     scores->count(detail::counted_by(job.loss, b, net.output_shape()));
     detail::require_metrics(

@@ -17,6 +17,7 @@
 #include "glia/core/error.hpp"
 #include "glia/core/input_file.hpp"
 #include "glia/core/mapped_file.hpp"
+#include "glia/core/readable_file.hpp"
 #include "glia/onnx/proto.hpp"
 #include "glia/onnx/reading/tensor.hpp"
 #include "glia/onnx/reading/tensor_data.hpp"
