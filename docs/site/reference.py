@@ -187,7 +187,7 @@ def markdown(lines):
 
 
 # The headers in backends/ whose names are public.
-BACKENDS = {"backend.hpp", "compilations.hpp", "cpu.hpp", "device.hpp", "reference.hpp"}
+BACKENDS = {"backend.hpp", "compilations.hpp", "cpu.hpp", "cpu_backend.hpp", "device.hpp", "reference.hpp"}
 
 
 def index():

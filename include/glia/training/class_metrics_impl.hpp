@@ -128,13 +128,12 @@ GLIA_INLINE std::string refuse_unless_classes(const measured_outputs& measured,
   const std::size_t width = output.rank() == 0 ? 1 : output.back();
   const bool single = options.classes == 2 && width == 1 && !options.multilabel;
   if (width != options.classes && !single) {
-    return options.classes == 2 && !options.multilabel
-               ? text(
-                     "expected a model with one output or two outputs, for the classes 0 and 1, "
-                     "got outputs of shape ",
-                     output, "; for ", width, " classes, pass {.classes = ", width, "}")
-               : text("expected a model with ", options.classes, " outputs, got outputs of shape ",
-                      output, "; pass {.classes = ", width, "}");
+    const bool binary = options.classes == 2 && !options.multilabel;
+    return text(binary ? std::string("expected a model with one output or two outputs, for the "
+                                     "classes 0 and 1")
+                       : text("expected a model with ", options.classes, " outputs"),
+                ", got outputs of shape ", output, "; for ", std::max<std::size_t>(width, 2),
+                " classes, set the number of classes of the metric");
   }
   if (options.threshold && !single && !options.multilabel) {
     return text("a threshold needs a model with one output, or .multilabel, got outputs of shape ",

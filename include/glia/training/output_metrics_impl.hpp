@@ -108,7 +108,7 @@ GLIA_INLINE metric of_rows(const metric& m, const std::vector<row_part>& outputs
   const bool label = target.classes > 0 && !of_rows;
   result.update_state = [=, add = m.update_state, name = m.name](auto y, const sample_target& t,
                                                                  std::span<double> sums) {
-    const double threshold = output.gives == output_kind::sigmoid ? 0.5 : t.threshold;
+    const double threshold = output.gives == output_kind::sigmoid ? 0.5 : 0;
     const auto values = t.values.subspan(target.first, target.size());
     add(y.subspan(output.first, output.size()),
         label ? sample_target{.label = static_cast<std::int32_t>(values[0]),
