@@ -180,7 +180,8 @@ struct softmax_cross_entropy {
 ///
 /// With a `focal_gamma` above 0, this is the focal loss: the first term is multiplied by
 /// (1 - sigmoid(y))^gamma and the second by sigmoid(y)^gamma, so that samples that are easy to
-/// classify count less (Lin et al., ICCV 2017).
+/// classify count less (Lin et al., ICCV 2017). For a single output, `class_weight` {1 - alpha,
+/// alpha} is the factor alpha of Keras's `BinaryFocalCrossentropy`, which is off by default.
 ///
 /// The loss applies the sigmoid itself, so the model must end without a sigmoid: in `dense{1}` for
 /// two classes, or in `dense{K}` for K independent labels. The model's predictions are logits; a

@@ -21,7 +21,7 @@ struct class_count {
   /// The harmonic mean of precision and recall, 2 TP / (predictions + samples). It is also
   /// called Dice coefficient.
   [[nodiscard]] double f1_score() const { return share(2 * true_positives, predictions + samples); }
-  /// Intersection over union, right / (predictions + samples - true_positives). It is also called
+  /// Intersection over union, TP / (predictions + samples - TP). It is also called
   /// Jaccard index.
   [[nodiscard]] double iou() const {
     return share(true_positives, predictions + samples - true_positives);
@@ -52,10 +52,10 @@ using class_score = double (class_count::*)() const;
 /// Returns the average of a score over classes. The result is 0 if there are no samples and no
 /// predictions.
 ///
-/// A class without samples and without predictions counts as a score of 0 for the `macro` average
-/// if `include_empty` is true, and is left out otherwise. scikit-learn leaves such classes out, but
-/// includes all labels of samples that can have several. glia also leaves out a class whose samples
-/// all have the weight 0.
+/// A macro average leaves out classes without samples and without predictions. If `include_empty`
+/// is true, they count as a score of 0. scikit-learn does the first for samples with one class, and
+/// the second for samples with several labels: pass true for `label_counts`. Samples of weight 0 do
+/// not count.
 ///
 ///     glia::average(matrix.counts(), glia::averaging::macro, &glia::class_count::f1_score)
 ///

@@ -8,40 +8,44 @@
 
 namespace glia {
 
-/// The classes that a metric measures, for metrics computed from the number of samples, predictions
-/// and right predictions of each class.
+/// The classes that `precision`, `recall`, `f1_score` and `iou` measure.
 ///
-/// The predicted class is the highest of K outputs. A sample with an output that is NaN predicts no
-/// class. For two classes, the model can have one output, which predicts class 1 above a threshold.
-/// Outputs can be rows, such as the steps of a sequence or the pixels of an image. Each row then
-/// counts as a sample, except rows of class -1 of a model with K outputs.
+/// With K outputs, the highest output is the predicted class. With one output, class 1 is predicted
+/// above a threshold. A sample with a NaN output has no predicted class. If each step of a sequence
+/// or each pixel of an image has its own class, each of them counts as one sample, except those of
+/// class -1.
 ///
-/// Targets are labels, classes of rows, or, for more than two classes, rows of which one target is
-/// 1 and the others are 0. For a model with one output they can also be the values 0 and 1.
+/// Targets are class labels, a class for each step or pixel, or, for more than two classes, one-hot
+/// rows. For a model with one output, they can also be the values 0 and 1.
 struct class_options {
   /// Number of classes, K.
   std::size_t classes = 2;
-  /// The class to measure. By default, it is class 1 of two classes. For more classes, the default
-  /// is an average over all classes.
+  /// The class to measure. If neither `class_index` nor `average` is set, a metric for two classes
+  /// measures class 1, and a metric for more classes, or for several labels, is the macro average.
   std::optional<std::size_t> class_index = {};
-  /// Kind of average over the classes; by default `macro`. Set it to measure both of two classes.
+  /// Kind of average over all classes. A macro average leaves out classes without samples and
+  /// without predictions, but includes all labels if `multilabel` is set.
   std::optional<averaging> average = {};
   /// Whether a sample can have several of K labels. Each output then predicts one label, and the
   /// targets have the shape of the outputs and are 0 or 1.
   bool multilabel = false;
-  /// A single output, or an output of a multilabel model, predicts its class above this value. By
-  /// default, it is 0 for logits and 0.5 for probabilities.
+  /// A single output, or an output of a multilabel model, predicts its class above this value. It
+  /// is compared with the output itself: if the loss takes logits, the probability 0.9 is the logit
+  /// ln(0.9 / 0.1) = 2.197. The default is 0 for logits and 0.5 for probabilities. Models with an
+  /// output for each of two or more classes have no threshold.
   std::optional<double> threshold = {};
 };
 
 /// The precision: the fraction of the samples predicted as a class that belong to the class. It is
 /// 0 if no sample is predicted as the class.
 ///
-/// By default, it is the precision of class 1 of two classes.
+/// By default, it is the precision of class 1 of two classes. The class, the average and the
+/// threshold are part of the name of the metric:
 ///
 ///     glia::precision()                                                    // "precision"
 ///     glia::precision({.classes = 10})                                     // "precision_macro"
 ///     glia::precision({.classes = 10, .class_index = 7})                   // "precision_7"
+///     glia::precision({.threshold = 0.7})                                  // "precision_at_0.7"
 ///     glia::precision({.classes = 5, .average = glia::averaging::micro, .multilabel = true})
 ///
 /// Throws `value_error` if `classes` is less than 2, or less than 1 with `multilabel`, if
@@ -66,12 +70,14 @@ struct class_options {
 /// images, `iou({.classes = 21})` is the mean IoU.
 [[nodiscard]] metric iou(const class_options& options = {});
 
-/// The balanced accuracy: the mean of the recalls of all classes that have samples.
+/// The balanced accuracy: the mean of the recalls of all classes that have samples. `classes` is
+/// the number of classes; see `class_options` for the targets and `precision` for the errors.
 [[nodiscard]] metric balanced_accuracy(std::size_t classes = 2);
 
 /// The Matthews correlation coefficient of true and predicted classes, from -1 to 1. It is 0 if all
-/// samples have the same class or the same prediction. The overload for `class_count` has the
-/// formula.
+/// samples have the same class or the same prediction. `classes` is the number of classes, as in
+/// `matthews_correlation(10)`; see `class_options` for the targets and `precision` for the errors.
+/// The overload for `class_count` has the formula.
 [[nodiscard]] metric matthews_correlation(std::size_t classes = 2);
 
 }  // namespace glia

@@ -24,7 +24,7 @@ namespace glia {
 /// ignored.
 ///
 /// Keras chooses between `BinaryAccuracy`, `CategoricalAccuracy` and `SparseCategoricalAccuracy`;
-/// this metric covers all three.
+/// this metric covers all three, except for samples with several labels; for these, use `f1_score`.
 [[nodiscard]] inline metric accuracy() { return {.name = "accuracy", .k = 1}; }
 /// The fraction of samples whose true class is among the k highest outputs. For k = 3, the metric
 /// has the name "top_3_accuracy".

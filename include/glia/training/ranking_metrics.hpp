@@ -2,10 +2,6 @@
 
 #include "glia/training/metric.hpp"
 
-// Metrics of the order in which the outputs of a model put samples of two classes. Class 1 is the
-// positive class. The model has one output or two outputs. Samples have class labels, not
-// real-valued targets.
-
 namespace glia {
 
 /// The area under the ROC curve, which plots the true positive rate against the false positive
@@ -18,6 +14,9 @@ namespace glia {
 /// The score of a sample is the model's output. For a model with two outputs, it is the output of
 /// class 1 minus the output of class 0. The area is NaN if one of the classes is missing or if a
 /// score is NaN. The metric needs 24 bytes of memory for each sample.
+///
+/// Class 1 is the positive class. `fit` and `evaluate` throw `value_error` unless the model has one
+/// output or two outputs and the samples have class labels.
 ///
 /// Source: Hanley and McNeil, "The meaning and use of the area under a receiver operating
 /// characteristic (ROC) curve", Radiology 143, 1982. The number of such pairs is the Mann-Whitney
@@ -32,7 +31,7 @@ namespace glia {
 /// lowest, with the recall R_n and the precision P_n. The score of a sample is that of `auc`.
 ///
 /// The result is 0 if no sample has class 1, and NaN if a score is NaN. The metric needs 24 bytes
-/// of memory for each sample.
+/// of memory for each sample. Its requirements are those of `auc`.
 ///
 /// Source: scikit-learn's `average_precision_score`.
 [[nodiscard]] metric average_precision();
