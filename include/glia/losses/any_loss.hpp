@@ -49,7 +49,7 @@ class any_loss {
   /// `shape_error` if the loss has another shape.
   [[nodiscard]] variable operator()(variable y, const targets& t) const {
     variable losses = apply_(loss_.get(), std::move(y), t, outputs_);
-    return t.weights ? std::move(losses) * t.weights : losses;
+    return t.weights ? losses * t.weights : losses;
   }
   std::string description;
   /// Parts of a row of targets for a loss over several outputs; empty for other losses.

@@ -232,7 +232,7 @@ struct sigmoid_cross_entropy {
       if (focal_gamma > 0) {
         loss = loss * ops::exp(ops::affine(ops::softplus(-y), -focal_gamma, 0));
       }
-      return ops::where(weight, std::move(loss) * weight, nothing);
+      return ops::where(weight, loss * weight, nothing);
     };
     return ops::mean_per_sample(share(positives, -logits) + share(negatives, logits));
   }

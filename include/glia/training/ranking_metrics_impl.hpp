@@ -97,10 +97,11 @@ GLIA_INLINE double average_of_precisions(std::span<const double> samples) {
   double predictions = 0;
   double positives = 0;
   double sum = 0;
-  for (auto equal = sorted->rbegin(); equal != sorted->rend(); ++equal) {
-    predictions += equal->positives + equal->negatives;
-    positives += equal->positives;
-    sum += predictions > 0 ? equal->positives * positives / predictions : 0;
+  for (std::size_t i = sorted->size(); i-- > 0;) {
+    const equal_scores& equal = (*sorted)[i];
+    predictions += equal.positives + equal.negatives;
+    positives += equal.positives;
+    sum += predictions > 0 ? equal.positives * positives / predictions : 0;
   }
   return positives > 0 ? sum / positives : 0;
 }
