@@ -8,16 +8,28 @@
 
 namespace glia {
 
-GLIA_INLINE double average(std::span<const class_count> counts, averaging kind, class_score score,
-                           bool include_empty) {
+namespace detail {
+
+/// Returns the sums of the counts of all classes.
+GLIA_INLINE class_count sum_of(std::span<const class_count> counts) {
   class_count sum;
-  double scores = 0;
-  double weighted_scores = 0;
-  double classes = 0;
   for (const class_count& count : counts) {
     sum.true_positives += count.true_positives;
     sum.predictions += count.predictions;
     sum.samples += count.samples;
+  }
+  return sum;
+}
+
+}  // namespace detail
+
+GLIA_INLINE double average(std::span<const class_count> counts, averaging kind, class_score score,
+                           bool include_empty) {
+  const class_count sum = detail::sum_of(counts);
+  double scores = 0;
+  double weighted_scores = 0;
+  double classes = 0;
+  for (const class_count& count : counts) {
     scores += (count.*score)();
     weighted_scores += count.samples * (count.*score)();
     classes += include_empty || count.samples > 0 || count.predictions > 0 ? 1 : 0;
@@ -44,13 +56,11 @@ GLIA_INLINE double balanced_accuracy(std::span<const class_count> counts) {
 }
 
 GLIA_INLINE double matthews_correlation(std::span<const class_count> counts) {
-  class_count sum;
+  const class_count sum = detail::sum_of(counts);
   double products = 0;
   double squared_predictions = 0;
   double squared_samples = 0;
   for (const class_count& count : counts) {
-    sum.true_positives += count.true_positives;
-    sum.samples += count.samples;
     products += count.predictions * count.samples;
     squared_predictions += count.predictions * count.predictions;
     squared_samples += count.samples * count.samples;

@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,12 +20,6 @@
 namespace glia {
 
 namespace detail {
-
-/// Throws `data_error`, because a target is neither of the values that a metric expects.
-[[noreturn]] GLIA_INLINE void refuse_target(const std::string& metric, std::string_view expected,
-                                            float target) {
-  throw data_error(text(metric, ": expected targets that are ", expected, ", got ", target));
-}
 
 /// Returns the predicted class of a row of outputs, or nothing if an output is NaN.
 GLIA_INLINE std::optional<std::size_t> predicted_class(std::span<const float> row,
@@ -65,10 +58,10 @@ class row_counter {
         if (value == -1 && width > 1) {
           continue;
         }
-        if (!(value >= 0 && value < static_cast<float>(options_.classes) &&
-              value == std::floor(value))) {
-          refuse_target(metric_, text("classes from 0 to ", options_.classes - 1), value);
-        }
+        require<data_error>(value >= 0 && value < static_cast<float>(options_.classes) &&
+                                value == std::floor(value),
+                            metric_, ": expected targets that are classes from 0 to ",
+                            options_.classes - 1, ", got ", value);
         count(static_cast<std::size_t>(value),
               predicted_class(y.subspan(row * width, width), threshold), sums);
       }
@@ -106,9 +99,8 @@ class row_counter {
     enum { true_positives, predictions, samples };
     for (std::size_t i = 0; i < y.size(); ++i) {
       const float target = t.values[i];
-      if (target != 0 && target != 1) {
-        refuse_target(metric_, "0 or 1", target);
-      }
+      require<data_error>(target == 0 || target == 1, metric_,
+                          ": expected targets that are 0 or 1, got ", target);
       double* const of_label = &sums[3 * (i % options_.classes)];
       const bool predicted = y[i] > threshold;
       of_label[true_positives] += predicted && target == 1 ? 1 : 0;

@@ -135,9 +135,8 @@ struct metric {
 };
 
 /// Returns a metric that uses the weights of the samples, under the name "weighted_" and the name
-/// of the metric. A sample with the weight 2 counts like two equal samples. For a
-/// data set without weights, it has the value of the metric. Corresponds to `weighted_metrics` of
-/// Keras's `compile`.
+/// of the metric. A sample with the weight 2 counts like two equal samples. For a data set without
+/// weights, it has the value of the metric. Corresponds to `weighted_metrics` of Keras's `compile`.
 ///
 ///     trainer.fit(data, {.metrics = {glia::weighted(glia::accuracy())}});
 [[nodiscard]] inline metric weighted(metric m) {

@@ -70,17 +70,13 @@ GLIA_INLINE std::optional<std::vector<equal_scores>> sorted_scores(
   return result;
 }
 
-/// Returns the area under the ROC curve; see `sorted_scores` for the samples.
-GLIA_INLINE double area_under_curve(std::span<const double> samples) {
-  const auto sorted = sorted_scores(samples);
-  if (!sorted) {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
+/// Returns the area under the ROC curve.
+GLIA_INLINE double area_under_curve(std::span<const equal_scores> sorted) {
   // Without weights, these sums are multiples of 0.5, which double represents exactly.
   double negatives = 0;
   double positives = 0;
   double wins = 0;
-  for (const equal_scores& equal : *sorted) {
+  for (const equal_scores& equal : sorted) {
     wins += equal.positives * (negatives + equal.negatives / 2);
     negatives += equal.negatives;
     positives += equal.positives;
@@ -88,26 +84,22 @@ GLIA_INLINE double area_under_curve(std::span<const double> samples) {
   return wins / (positives * negatives);
 }
 
-/// Returns the average precision; see `sorted_scores` for the samples.
-GLIA_INLINE double average_of_precisions(std::span<const double> samples) {
-  const auto sorted = sorted_scores(samples);
-  if (!sorted) {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
+/// Returns the average precision.
+GLIA_INLINE double average_of_precisions(std::span<const equal_scores> sorted) {
   double predictions = 0;
   double positives = 0;
   double sum = 0;
-  for (std::size_t i = sorted->size(); i-- > 0;) {
-    const equal_scores& equal = (*sorted)[i];
-    predictions += equal.positives + equal.negatives;
-    positives += equal.positives;
-    sum += predictions > 0 ? equal.positives * positives / predictions : 0;
+  for (std::size_t i = sorted.size(); i-- > 0;) {
+    predictions += sorted[i].positives + sorted[i].negatives;
+    positives += sorted[i].positives;
+    sum += sorted[i].positives * positives / predictions;
   }
   return positives > 0 ? sum / positives : 0;
 }
 
-/// A metric computed from the score, the class and the weight of each sample.
-GLIA_INLINE metric ranking_metric(std::string name, double (*result)(std::span<const double>)) {
+/// A metric computed from the sorted scores of all samples. It is NaN if a score is NaN.
+GLIA_INLINE metric ranking_metric(std::string name,
+                                  double (*result)(std::span<const equal_scores>)) {
   return {.name = std::move(name),
           .state_size = 3,
           .per_sample = true,
@@ -118,7 +110,11 @@ GLIA_INLINE metric ranking_metric(std::string name, double (*result)(std::span<c
                 sums[1] = t.label;
                 sums[2] = t.weight;
               },
-          .result = [result](auto sums, double) { return result(sums); },
+          .result =
+              [result](auto sums, double) {
+                const auto sorted = sorted_scores(sums);
+                return sorted ? result(*sorted) : std::numeric_limits<double>::quiet_NaN();
+              },
           .unsupported_reason = refuse_unless_binary};
 }
 
