@@ -118,6 +118,8 @@ TEST_CASE("functions of one number keep their digits over 38 decades") {
       example{unary_function::gelu,
               [](wide x) { return x * std::erfc(-x / std::sqrt(wide(2))) / 2; }},
       example{unary_function::elu, [](wide x) { return x > 0 ? x : std::expm1(x); }},
+      example{unary_function::sin, [](wide x) { return std::sin(x); }},
+      example{unary_function::cos, [](wide x) { return std::cos(x); }},
       example{unary_function::exp, [](wide x) { return std::exp(x); }},
       example{unary_function::log, [](wide x) { return std::log(x); }}};
   const std::array slopes{
@@ -150,6 +152,50 @@ TEST_CASE("functions of one number keep their digits over 38 decades") {
       const auto ones = device.run(kernels::full{{x.size()}, 1});
       check(entry,
             read(device, device.run(kernels::unary_gradient{{entry.function}}, ones, operand)));
+    }
+  });
+}
+
+TEST_CASE("powers keep their digits over 38 decades, and so do their derivatives") {
+  const std::vector<double> x = arguments();
+  on_all_backends([&]<class B>(const B& device) {
+    using T = typename B::value_type;
+    const auto operand = tensor_of(device, {x.size()}, x);
+    const auto ones = device.run(kernels::full{{x.size()}, 1});
+    for (const double exponent : {0.7, 1.5, -0.3, 0.5, 3.0, -3.0, -1.0, 7.5, 33.25, 1e-3, 0.0}) {
+      const glia::unary_map power{glia::unary_function::pow, exponent};
+      const auto y = read(device, device.run(kernels::unary{power}, operand));
+      const auto slope = read(device, device.run(kernels::unary_gradient{power}, ones, operand));
+      errors<T> values;
+      errors<T> slopes;
+      const auto add = [&](errors<T>& found, double actual, wide right, double argument) {
+        if (!(std::abs(right) > std::numeric_limits<T>::max() / 2) || std::isinf(right)) {
+          found.add(actual, right, argument);
+        }
+      };
+      // The parameter of a map is rounded to the type of the elements, too.
+      const auto a = static_cast<wide>(exponent);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        add(values, y[i], std::pow(static_cast<wide>(x[i]), a), x[i]);
+        add(slopes, slope[i], exponent == 0 ? 0 : a * std::pow(static_cast<wide>(x[i]), a - 1),
+            x[i]);
+      }
+      INFO("x^" << exponent << " at " << values.worst_argument << ", derivative at "
+                << slopes.worst_argument);
+      CHECK(values.worst < few_roundings<T>);
+      CHECK(slopes.worst < few_roundings<T>);
+    }
+    const double infinity = std::numeric_limits<double>::infinity();
+    const std::vector<double> special{infinity, -infinity, 0, -0.0, NAN};
+    for (const double exponent : {0.5, 3.0, 2.0, -3.0, -1.5, 0.0}) {
+      const auto y = read(device, device.run(kernels::unary{{glia::unary_function::pow, exponent}},
+                                             tensor_of(device, {5}, special)));
+      for (std::size_t i = 0; i < special.size(); ++i) {
+        const double right = std::pow(special[i], exponent);
+        INFO(special[i] << "^" << exponent);
+        CHECK((y[i] == right || (std::isnan(y[i]) && std::isnan(right))));
+        CHECK((right != 0 || std::signbit(y[i]) == std::signbit(right)));
+      }
     }
   });
 }

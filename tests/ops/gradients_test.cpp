@@ -40,9 +40,9 @@ check_input away_from_kinks(const glia::shape& s, std::uint32_t stream, double s
 TEST_CASE("unary ops have the right adjoint") {
   for (int f = 0; f <= static_cast<int>(glia::unary_function::gelu); ++f) {
     const auto function = static_cast<glia::unary_function>(f);
-    const bool positive = function == glia::unary_function::sqrt ||
-                          function == glia::unary_function::log ||
-                          function == glia::unary_function::reciprocal;
+    const bool positive =
+        function == glia::unary_function::sqrt || function == glia::unary_function::log ||
+        function == glia::unary_function::reciprocal || function == glia::unary_function::pow;
     const glia::unary_map map{function, function == glia::unary_function::clamp ? -0.5 : 0.75, 0.5};
     const check_input x = positive ? check_input({4, 5}, 1, 1, 2) : away_from_kinks({4, 5}, 1, 7);
     check_op(std::string(glia::name_of(function)), {x},

@@ -24,6 +24,9 @@ enum class unary_function : std::uint8_t {
   reciprocal,  ///< 1 / x
   softplus,    ///< ln(1 + exp(x)), computed without overflow
   floor,       ///< the largest integer not above x; its derivative is 0
+  sin,         ///< the sine of x in radians
+  cos,         ///< the cosine of x in radians
+  pow,         ///< x^a; NaN for x < 0, unless a is an integer
   relu,        ///< max(x, 0)
   relu6,       ///< min(max(x, 0), 6)
   leaky_relu,  ///< x for x > 0, a x otherwise; a >= 0
@@ -59,10 +62,10 @@ inline constexpr unary_map identity_map{};
 }  // namespace kernels
 
 [[nodiscard]] constexpr std::string_view name_of(unary_function function) noexcept {
-  constexpr std::string_view names[] = {"affine", "clamp", "abs",        "square",   "sqrt",
-                                        "exp",    "log",   "reciprocal", "softplus", "floor",
-                                        "relu",   "relu6", "leaky_relu", "elu",      "sigmoid",
-                                        "tanh",   "silu",  "erf",        "gelu"};
+  constexpr std::string_view names[] = {
+      "affine",   "clamp",   "abs",  "square", "sqrt", "exp",  "log",   "reciprocal",
+      "softplus", "floor",   "sin",  "cos",    "pow",  "relu", "relu6", "leaky_relu",
+      "elu",      "sigmoid", "tanh", "silu",   "erf",  "gelu"};
   return names[static_cast<std::size_t>(function)];
 }
 
@@ -104,6 +107,9 @@ enum class saved_operand : std::uint8_t { none, input, output };
     case unary_function::exp:
     case unary_function::log:
     case unary_function::softplus:
+    case unary_function::sin:
+    case unary_function::cos:
+    case unary_function::pow:
     case unary_function::elu:
     case unary_function::sigmoid:
     case unary_function::tanh:

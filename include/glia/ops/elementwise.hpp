@@ -30,6 +30,14 @@ namespace glia::ops {
 [[nodiscard]] variable reciprocal(variable x);
 /// Rounds every element down to an integer. The derivative is 0.
 [[nodiscard]] variable floor(variable x);
+/// Returns the sine of x in radians, by element.
+[[nodiscard]] variable sin(variable x);
+/// Returns the cosine of x in radians, by element.
+[[nodiscard]] variable cos(variable x);
+/// Returns x^exponent, by element. The result is NaN for x < 0, unless the exponent is an integer.
+/// The derivative at 0 is infinite for exponents between 0 and 1. Throws `value_error` if the
+/// exponent is not finite.
+[[nodiscard]] variable pow(variable x, double exponent);
 /// Returns the rectified linear unit max(x, 0), by element.
 [[nodiscard]] variable relu(variable x);
 /// Returns min(max(x, 0), 6), the rectified linear unit with an upper bound, by element.

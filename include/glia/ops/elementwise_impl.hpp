@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cmath>
 #include <utility>
 
+#include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
 #include "glia/ops/call.hpp"
 #include "glia/ops/elementwise.hpp"
@@ -35,6 +37,17 @@ GLIA_INLINE variable reciprocal(variable x) {
 }
 
 GLIA_INLINE variable floor(variable x) { return unary({unary_function::floor}, std::move(x)); }
+
+GLIA_INLINE variable sin(variable x) { return unary({unary_function::sin}, std::move(x)); }
+
+GLIA_INLINE variable cos(variable x) { return unary({unary_function::cos}, std::move(x)); }
+
+GLIA_INLINE variable pow(variable x, double exponent) {
+  require<value_error>(std::isfinite(exponent), "pow: expected a finite exponent, got ", exponent);
+  return exponent == 1   ? x
+         : exponent == 2 ? square(std::move(x))
+                         : unary({unary_function::pow, exponent}, std::move(x));
+}
 
 GLIA_INLINE variable relu(variable x) { return unary({unary_function::relu}, std::move(x)); }
 

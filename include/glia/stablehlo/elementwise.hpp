@@ -122,6 +122,12 @@ struct error_function {
     }
     case unary_function::floor:
       return w.unary("floor", x);
+    case unary_function::sin:
+      return w.unary("sine", x);
+    case unary_function::cos:
+      return w.unary("cosine", x);
+    case unary_function::pow:
+      return w.binary("power", x, w.constant(map.a, x));
     case unary_function::relu:
       return w.binary("maximum", x, w.constant(0, x));
     case unary_function::relu6:
@@ -176,6 +182,14 @@ struct error_function {
       return w.multiply(dy, detail::sigmoid(w, s));
     case unary_function::floor:
       return w.constant(0, dy);
+    case unary_function::sin:
+      return w.multiply(dy, w.unary("cosine", s));
+    case unary_function::cos:
+      return w.multiply(dy, w.unary("negate", w.unary("sine", s)));
+    case unary_function::pow:
+      return map.a == 0 ? w.constant(0, dy)
+                        : w.multiply(dy, w.multiply(w.binary("power", s, w.constant(map.a - 1, s)),
+                                                    map.a));
     case unary_function::relu:
       return cut(w.compare("LE", s, 0));
     case unary_function::relu6:

@@ -60,6 +60,12 @@ T apply(const unary_map& map, T x) {
       return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(x)));
     case unary_function::floor:
       return std::floor(x);
+    case unary_function::sin:
+      return std::sin(x);
+    case unary_function::cos:
+      return std::cos(x);
+    case unary_function::pow:
+      return static_cast<T>(std::pow(static_cast<double>(x), map.a));
     case unary_function::relu:
       return std::max(x, T{0});
     case unary_function::relu6:
@@ -116,6 +122,12 @@ T derivative(const unary_map& map, T s) {
       return sigmoid(s);
     case unary_function::floor:
       return T{0};
+    case unary_function::sin:
+      return std::cos(s);
+    case unary_function::cos:
+      return -std::sin(s);
+    case unary_function::pow:
+      return a == 0 ? T{0} : static_cast<T>(map.a * std::pow(static_cast<double>(s), map.a - 1));
     case unary_function::relu:
       return s <= 0 ? T{0} : T{1};
     case unary_function::relu6:

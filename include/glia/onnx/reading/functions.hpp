@@ -265,19 +265,8 @@ inline void pow(operation& n) {
       const value_id result = whole_power(n.out, x, static_cast<unsigned>(std::abs(*power)));
       return *power > 0 ? result : n.out.apply(unary_function::reciprocal, result);
     });
-  } else if (power && std::isfinite(*power) && std::floor(*power) != *power) {
-    // The root of a negative number is NaN, but -infinity gives the same result as infinity.
-    apply([&](value_id x) {
-      constexpr double infinity = std::numeric_limits<double>::infinity();
-      const value_id is_minus_infinity =
-          n.out.binary(binary_function::equal, x, n.out.constant({}, {-infinity}));
-      const value_id root =
-          *power == 0.5 ? n.out.affine(n.out.apply(unary_function::sqrt, x), 1, 0)
-                        : n.out.apply(unary_function::exp,
-                                      n.out.affine(n.out.apply(unary_function::log, x), *power, 0));
-      return n.out.call(kernels::select{},
-                        {is_minus_infinity, n.out.constant({}, {*power > 0 ? infinity : 0}), root});
-    });
+  } else if (power) {
+    apply([&](value_id x) { return n.out.apply(unary_map{unary_function::pow, *power}, x); });
   } else {
     if (!n.x[1].computed()) {
       n.x[1] = known_tensor(n.known(1));

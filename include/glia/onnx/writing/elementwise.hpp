@@ -39,6 +39,12 @@ namespace glia::onnx {
       return w.call("Softplus", {x});
     case unary_function::floor:
       return w.call("Floor", {x});
+    case unary_function::sin:
+      return w.call("Sin", {x});
+    case unary_function::cos:
+      return w.call("Cos", {x});
+    case unary_function::pow:
+      return w.call("Pow", {x, w.number(map.a)});
     case unary_function::relu:
       return w.call("Relu", {x});
     case unary_function::relu6:

@@ -22,7 +22,7 @@ void check_elementwise(const Check& check) {
     // The inputs are positive if the function requires it. Otherwise they lie on both sides of zero
     // and of the kinks.
     const bool positive = function == unary_function::sqrt || function == unary_function::log ||
-                          function == unary_function::reciprocal;
+                          function == unary_function::reciprocal || function == unary_function::pow;
     const unary_map map{function, function == unary_function::clamp ? -0.5 : 0.75, 1.25};
     for (std::size_t n : {std::size_t{1}, std::size_t{37}, std::size_t{40001}}) {
       const std::string name = text(name_of(function), " of ", n, " elements");

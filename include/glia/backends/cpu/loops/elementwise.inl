@@ -1,6 +1,36 @@
 // Members of vector_loops (see vector_loops.inl): element-wise functions. y
 // may be x.
 
+// Computes y = sin(x + turns pi / 2).
+template <class T>
+static void sines(const T* x, T* y, std::size_t n, int turns) {
+  constexpr std::size_t block = 64;
+  T arguments[block];
+  for (std::size_t begin = 0; begin < n; begin += block) {
+    const std::size_t count = n - begin < block ? n - begin : block;
+    std::memcpy(arguments, x + begin, count * sizeof(T));  // y may be x
+    T* const result = y + begin;
+    transform(arguments, result, count, [=](T v) { return sine_of(v, turns); });
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!(absolute_of(arguments[i]) <= sine_limit<T>)) {
+        result[i] = turned_sine(arguments[i], turns);
+      }
+    }
+  }
+}
+
+// Computes dx = dy sin(x + turns pi / 2).
+template <class T>
+static void multiply_by_sines(const T* dy, const T* x, T* dx, std::size_t n, int turns) {
+  constexpr std::size_t block = 64;
+  T factors[block];
+  for (std::size_t begin = 0; begin < n; begin += block) {
+    const std::size_t count = n - begin < block ? n - begin : block;
+    sines(x + begin, factors, count, turns);
+    transform(dy + begin, factors, dx + begin, count, [](T g, T factor) { return g * factor; });
+  }
+}
+
 template <class T>
 static void unary(const unary_map& map, const T* x, T* y, std::size_t n) {
   const T a = static_cast<T>(map.a);
@@ -32,6 +62,12 @@ static void unary(const unary_map& map, const T* x, T* y, std::size_t n) {
       return transform(x, y, n, [](T v) { return softplus_of(v); });
     case unary_function::floor:
       return transform(x, y, n, [](T v) { return floor_of(v); });
+    case unary_function::sin:
+      return sines(x, y, n, 0);
+    case unary_function::cos:
+      return sines(x, y, n, 1);
+    case unary_function::pow:
+      return transform(x, y, n, power_function<T>(map.a));
     case unary_function::relu:
       return transform(x, y, n, [](T v) { return v < 0 ? T(0) : v; });
     case unary_function::relu6:
@@ -88,6 +124,16 @@ static void unary_gradient(const unary_map& map, const T* dy, const T* saved, T*
       return transform(dy, saved, dx, n, [](T g, T s) { return g * sigmoid_of(s); });
     case unary_function::floor:
       return transform(dy, dx, n, [](T) { return T(0); });
+    case unary_function::sin:
+    case unary_function::cos:
+      return multiply_by_sines(dy, saved, dx, n, map.function == unary_function::sin ? 1 : 2);
+    case unary_function::pow:
+      if (map.a == 0) {
+        return transform(dy, dx, n, [](T) { return T(0); });
+      }
+      return transform(dy, saved, dx, n, [=, power = power_function<T>(map.a - 1)](T g, T s) {
+        return g * (a * power(s));
+      });
     case unary_function::relu:
       return transform(dy, saved, dx, n, [](T g, T s) { return s <= 0 ? T(0) : g; });
     case unary_function::relu6:

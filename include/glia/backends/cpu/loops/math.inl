@@ -186,3 +186,110 @@ template <class T>
 [[gnu::always_inline]] static double normal_cdf_of(double x) {
   return 0.5 * __builtin_erfc(x * -0.70710678118654752440);
 }
+
+// The largest |x| for which sine_of is accurate.
+template <class T>
+static constexpr T sine_limit = T(1e6);
+
+// Returns sin(x + turns pi / 2) for any x, and turns from 0 to 2.
+template <class T>
+static T turned_sine(T x, int turns) {
+  return static_cast<T>(turns == 0   ? __builtin_sin(static_cast<double>(x))
+                        : turns == 1 ? __builtin_cos(static_cast<double>(x))
+                                     : -__builtin_sin(static_cast<double>(x)));
+}
+
+// Returns sin(x + turns pi / 2) for |x| of at most sine_limit, with a relative error of about 1e-7.
+[[gnu::always_inline]] static float sine_of(float x, int turns) {
+  // x = k pi / 2 + r with |r| <= pi / 4. The first part of pi / 2 has 33 bits, so that its product
+  // with k is exact. The polynomials are those of Cephes' sinf and cosf (S. Moshier).
+  const double wide = select_of(__builtin_fabsf(x) <= sine_limit<float>, x, 0.0F);
+  const double scaled = wide * 0.63661977236758134308;
+  const int k = static_cast<int>(scaled + __builtin_copysign(0.5, scaled));
+  const auto whole = static_cast<double>(k);
+  const auto r = static_cast<float>((wide - whole * 1.57079632673412561417) -
+                                    whole * 6.07710050650619224932e-11);
+  const float z = r * r;
+  float sine = -1.9515295891e-4F;
+  sine = sine * z + 8.3321608736e-3F;
+  sine = sine * z - 1.6666654611e-1F;
+  sine = sine * z * r + r;
+  float cosine = 2.443315711809948e-5F;
+  cosine = cosine * z - 1.388731625493765e-3F;
+  cosine = cosine * z + 4.166664568298827e-2F;
+  cosine = cosine * z * z - 0.5F * z + 1.0F;
+  const auto quadrant = static_cast<std::uint32_t>(k + turns);
+  const float size = select_of((quadrant & 1U) != 0, cosine, sine);
+  return select_of((quadrant & 2U) != 0, -size, size);
+}
+[[gnu::always_inline]] static double sine_of(double x, int turns) { return turned_sine(x, turns); }
+
+// The function x^a, with a relative error of about 6e-8 in float. The logarithm and the exponential
+// are computed in double, because an error of the logarithm is multiplied by a.
+template <class T>
+struct power_function {
+  explicit power_function(double a)
+      : exponent(a),
+        of_zero(a > 0   ? T(0)
+                : a < 0 ? T(__builtin_inf())
+                        : T(1)),
+        of_infinity(a > 0   ? T(__builtin_inf())
+                    : a < 0 ? T(0)
+                            : T(1)),
+        whole(a == __builtin_floor(a)),
+        odd(whole && a / 2 != __builtin_floor(a / 2)) {}
+
+  [[gnu::always_inline]] double operator()(double x) const { return __builtin_pow(x, exponent); }
+
+  [[gnu::always_inline]] float operator()(float x) const {
+    const float size = __builtin_fabsf(x);
+    // |x| = 2^n m with m in [sqrt(1/2), sqrt(2)), and ln(m) is a series in (m - 1) / (m + 1).
+    const auto bits = __builtin_bit_cast(std::uint64_t, static_cast<double>(size));
+    const auto n = static_cast<std::int64_t>(bits - 0x3FE6A09E667F3BCDULL) >> 52;
+    const auto m = __builtin_bit_cast(double, bits - (static_cast<std::uint64_t>(n) << 52));
+    const double s = (m - 1) / (m + 1);
+    const double z = s * s;
+    double p = 1.0 / 17;
+    p = p * z + 1.0 / 15;
+    p = p * z + 1.0 / 13;
+    p = p * z + 1.0 / 11;
+    p = p * z + 1.0 / 9;
+    p = p * z + 1.0 / 7;
+    p = p * z + 1.0 / 5;
+    p = p * z + 1.0 / 3;
+    const double logarithm =
+        static_cast<double>(static_cast<int>(n)) * 0.69314718055994530942 + 2 * (s + s * z * p);
+    double y = exponent * logarithm;
+    y = y < -110 ? -110.0 : y;
+    y = y < 90 ? y : 90.0;
+    const double scaled = y * 1.44269504088896340736;
+    const int k = static_cast<int>(scaled + __builtin_copysign(0.5, scaled));
+    const double r = y - static_cast<double>(k) * 0.69314718055994530942;
+    double q = 1.0 / 3628800;
+    q = q * r + 1.0 / 362880;
+    q = q * r + 1.0 / 40320;
+    q = q * r + 1.0 / 5040;
+    q = q * r + 1.0 / 720;
+    q = q * r + 1.0 / 120;
+    q = q * r + 1.0 / 24;
+    q = q * r + 1.0 / 6;
+    q = q * r + 0.5;
+    q = q * r + 1;
+    q = q * r + 1;
+    const auto power_of_two = __builtin_bit_cast(
+        double, static_cast<std::uint64_t>(static_cast<std::int64_t>(k) + 1023) << 52);
+    float result = static_cast<float>(q * power_of_two);
+    result = select_of(size == 0.0F, of_zero, result);
+    result = select_of(size == __builtin_inff(), of_infinity, result);
+    const float signed_result = odd ? __builtin_copysignf(result, x) : result;
+    const bool invalid = x < 0.0F && !whole && size != __builtin_inff();
+    result = select_of(invalid, __builtin_nanf(""), signed_result);
+    return select_of(x != x && exponent != 0, x, result);
+  }
+
+  double exponent;
+  T of_zero;
+  T of_infinity;
+  bool whole;
+  bool odd;
+};
