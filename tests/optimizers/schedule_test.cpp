@@ -36,6 +36,34 @@ TEST_CASE("schedules follow their formulas") {
   CHECK(custom(3) == 0.25);
 }
 
+TEST_CASE("one cycle has the rates of PyTorch's OneCycleLR") {
+  // 30 of 100 steps upwards: step 29 is the peak, and step 99 the last one.
+  const auto rate = glia::one_cycle(0.1, 100);
+  const auto between = [](double first, double last, double done) {
+    return last + (first - last) * (1 + std::cos(std::acos(-1.0) * done)) / 2;
+  };
+  CHECK(rate(0) == Approx(0.004));
+  CHECK(rate(10) == Approx(between(0.004, 0.1, 10.0 / 29)));
+  CHECK(rate(29) == Approx(0.1));
+  CHECK(rate(60) == Approx(between(0.1, 4e-7, 31.0 / 70)));
+  CHECK(rate(99) == Approx(4e-7));
+  CHECK(rate(1000) == rate(99));
+  for (std::size_t step = 0; step < 99; ++step) {
+    CHECK((step < 29 ? rate(step) < rate(step + 1) : rate(step) > rate(step + 1)));
+  }
+  const glia::one_cycle_options falling{.pct_start = 0, .div_factor = 1, .final_div_factor = 10};
+  CHECK(glia::one_cycle(1, 11, falling)(0) == Approx(1));
+  CHECK(glia::one_cycle(1, 11, falling)(5) == Approx(0.55));
+  const glia::one_cycle_options growing{.pct_start = 1, .div_factor = 4};
+  CHECK(glia::one_cycle(1, 11, growing)(0) == Approx(0.25));
+  CHECK(glia::one_cycle(1, 11, growing)(10) == Approx(1));
+  CHECK(glia::one_cycle(1, 11, growing) != glia::one_cycle(1, 11, falling));
+  CHECK_THROWS_AS(glia::one_cycle(0.1, 1), glia::value_error);
+  CHECK_THROWS_AS(glia::one_cycle(NAN, 10), glia::value_error);
+  CHECK_THROWS_AS(glia::one_cycle(0.1, 10, {.pct_start = 1.5}), glia::value_error);
+  CHECK_THROWS_AS(glia::one_cycle(0.1, 10, {.div_factor = 0}), glia::value_error);
+}
+
 TEST_CASE("schedules compare and print") {
   CHECK(glia::cosine_decay(1, 100) == glia::cosine_decay(1, 100));
   CHECK(glia::cosine_decay(1, 100) != glia::cosine_decay(1, 101));

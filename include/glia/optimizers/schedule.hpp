@@ -108,6 +108,30 @@ struct exponential_decay_options {
 [[nodiscard]] schedule linear_warmup(std::size_t steps, const schedule& next_schedule,
                                      double first = 0);
 
+/// Options of `one_cycle`.
+struct one_cycle_options {
+  double pct_start = 0.3;         ///< Fraction of the steps in which the rate grows, from 0 to 1.
+  double div_factor = 25;         ///< The first rate is the largest rate divided by this, >= 1.
+  double final_div_factor = 1e4;  ///< The last rate is the first rate divided by this, >= 1.
+};
+
+/// A learning rate that grows to `max_rate` and then falls far below its first value, each time
+/// along half a cosine, as with PyTorch's OneCycleLR.
+///
+/// It starts at `max_rate` / `div_factor`, is `max_rate` after the fraction `pct_start` of the
+/// steps, reaches its last value in step `steps` - 1 and remains there. The momentum of the
+/// optimizer does not change.
+///
+///     glia::adam{glia::one_cycle(0.01, epochs * steps_per_epoch)}
+///
+/// Throws `value_error` if `steps` is less than 2, if a rate is negative or not finite, or if an
+/// option is outside its range.
+///
+/// Source: Smith and Topin, "Super-Convergence: Very Fast Training of Neural Networks Using Large
+/// Learning Rates", 2018.
+[[nodiscard]] schedule one_cycle(double max_rate, std::size_t steps,
+                                 const one_cycle_options& options = {});
+
 }  // namespace glia
 
 #ifndef GLIA_COMPILED

@@ -64,4 +64,32 @@ GLIA_INLINE schedule linear_warmup(std::size_t steps, const schedule& next_sched
           }};
 }
 
+GLIA_INLINE schedule one_cycle(double max_rate, std::size_t steps,
+                               const one_cycle_options& options) {
+  require<value_error>(steps >= 2, "one_cycle: expected at least 2 steps, got ", steps);
+  detail::require_rates("one_cycle", {max_rate});
+  require<value_error>(options.pct_start >= 0 && options.pct_start <= 1,
+                       "one_cycle: expected a pct_start from 0 to 1, got ", options.pct_start);
+  for (const double factor : {options.div_factor, options.final_div_factor}) {
+    require<value_error>(factor >= 1 && std::isfinite(factor),
+                         "one_cycle: expected finite factors of at least 1, got ", factor);
+  }
+  const double first = max_rate / options.div_factor;
+  const double last = first / options.final_div_factor;
+  const double end = static_cast<double>(steps - 1);
+  const double peak = std::clamp(options.pct_start * static_cast<double>(steps) - 1, 0.0, end);
+  return {text("one_cycle(", first, " to ", max_rate, " to ", last, " in ", steps, " steps, ",
+               options.pct_start, ")"),
+          [=](std::size_t step) {
+            const double position = std::min(static_cast<double>(step), end);
+            const bool grows = position < peak;
+            const double done = grows         ? position / peak
+                                : end == peak ? 0
+                                              : (position - peak) / (end - peak);
+            const double origin = grows ? first : max_rate;
+            const double target = grows ? max_rate : last;
+            return target + (origin - target) * 0.5 * (1 + std::cos(std::numbers::pi * done));
+          }};
+}
+
 }  // namespace glia
