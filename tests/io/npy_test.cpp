@@ -1,4 +1,7 @@
+#include <fstream>
 #include <glia/io/npy.hpp>
+#include <glia/io/write_npy.hpp>
+#include <iterator>
 #include <limits>
 #include <locale>
 #include <numeric>
@@ -361,4 +364,34 @@ TEST_CASE("headers of NumPy files that do not tell the truth are found out") {
   }
   // No bytes of header at all.
   CHECK(contains(file.error_of({0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 0, 0}), "expected a header"));
+}
+
+TEST_CASE("written arrays are read with the same elements, by glia and by xtensor") {
+  const test::temporary_folder folder;
+  const auto path = folder.path() / "written.npy";
+  const auto check = [&]<class T>(const xt::xarray<T>& array) {
+    glia::write_npy(path, array);
+    const xt::xarray<T> back = glia::read_npy<T>(path);
+    CHECK(back.shape() == array.shape());
+    CHECK(back == array);
+    CHECK(xt::load_npy<T>(path.string()) == array);
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t header = bytes.find('\n') + 1;
+    CHECK(header % 64 == 0);
+    CHECK(bytes.size() == header + array.size() * sizeof(T));
+  };
+  check(xt::xarray<float>{1.5F, -2.25F, std::numeric_limits<float>::max()});
+  check(xt::xarray<double>{{1, 2, 3}, {4, 5, 0.1}});
+  check(xt::xarray<float>(3.5F));  // without axes
+  check(xt::xarray<float>(xt::zeros<float>({2, 0, 3})));
+  check(xt::xarray<std::int8_t>{-128, 127});
+  check(xt::xarray<std::uint8_t>{0, 255});
+  check(xt::xarray<std::int16_t>{-32768, 5});
+  check(xt::xarray<std::uint32_t>{1, 4294967295U});
+  check(xt::xarray<std::int64_t>{std::numeric_limits<std::int64_t>::min(), 7});
+  CHECK(contains(message_of<glia::data_error>([&] {
+                   glia::write_npy(folder.path() / "missing" / "x.npy", xt::xarray<float>{1});
+                 }),
+                 "missing"));
 }
