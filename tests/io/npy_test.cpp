@@ -373,8 +373,8 @@ TEST_CASE("written arrays are read with the same elements, by glia and by xtenso
     glia::write_npy(path, array);
     const xt::xarray<T> back = glia::read_npy<T>(path);
     CHECK(back.shape() == array.shape());
-    CHECK(back == array);
-    CHECK(xt::load_npy<T>(path.string()) == array);
+    CHECK((back == array));
+    CHECK((xt::load_npy<T>(path.string()) == array));
     std::ifstream file(path, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     const std::size_t header = bytes.find('\n') + 1;
