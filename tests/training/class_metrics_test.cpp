@@ -319,12 +319,12 @@ TEST_CASE("metrics of classes for a named output") {
   CHECK(s["side_balanced_accuracy"] == Approx(0.75));
 
   // One output is a probability, and the other one a logit.
-  const glia::model two{glia::outputs{glia::output{"logit", glia::identity{}},
-                                      glia::output{"probability", glia::sigmoid}},
+  const glia::model two{glia::outputs{glia::output{"probability", glia::sigmoid},
+                                      glia::output{"logit", glia::identity{}}},
                         {1}};
   const xt::xarray<float> targets = floats(std::array{0, 1, 1, 0}, {4, 1});
   const glia::named_arrays named({{"x", floats(std::array{-1.0F, 2.0F, -3.0F, 0.5F}, {4, 1})}},
-                                 {{"logit", targets}, {"probability", targets}});
+                                 {{"probability", targets}, {"logit", targets}});
   const auto both = glia::evaluate(
       two, glia::weighted_samples(named, xt::xarray<float>{1, 2, 1, 0.5F}),
       glia::output_losses{glia::output_loss{"probability", glia::mean_squared_error{}},

@@ -129,11 +129,13 @@ namespace detail {
 /// output is padding if it is padding in any branch.
 class branch_outputs {
  public:
-  explicit branch_outputs(scope& s) : scope_(&s), initial_mask_(s.step_mask()) {}
+  explicit branch_outputs(scope& s)
+      : scope_(&s), initial_mask_(s.step_mask()), initial_origin_(s.input_origin()) {}
 
   template <class Run>
   void add(const Run& run) {
     scope_->set_step_mask(initial_mask_);
+    scope_->set_input_origin(initial_origin_);
     outputs_.push_back(run());
     const auto& mask = scope_->step_mask();
     if (mask && joined_ && mask.shape() == joined_.shape()) {
@@ -153,6 +155,7 @@ class branch_outputs {
  private:
   scope* scope_;
   tensor initial_mask_;
+  scope::output_origin initial_origin_;
   tensor joined_;
   std::vector<variable> outputs_;
 };

@@ -56,6 +56,11 @@ class plan_writer {
     plan_.giver = std::move(giver);
   }
 
+  /// Returns the output kind of the layer that has just run, and the path of this layer.
+  [[nodiscard]] std::pair<output_kind, std::string> given() const {
+    return {plan_.gives, plan_.giver};
+  }
+
   /// Returns whether x still has the axes of the model's samples: no earlier layer defined other
   /// axes or changed the shape.
   [[nodiscard]] bool as_given(const shape& x) const { return as_given_ && x == input_; }

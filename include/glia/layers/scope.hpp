@@ -139,6 +139,14 @@ class scope {
   /// Sets the mask of sequences for this layer and later ones.
   void set_step_mask(tensor mask) { step_mask_ = std::move(mask); }
 
+  /// The kind of the outputs of the layer that has just run, and the path of this layer.
+  using output_origin = std::pair<output_kind, std::string>;
+  /// Returns the origin of the next layer's input.
+  [[nodiscard]] output_origin input_origin() const;
+  /// Sets the origin of the next layer's input, for compositions that give several layers the same
+  /// input.
+  void set_input_origin(const output_origin& origin) const;
+
   /// Declares that this layer's input must hold integers from 0 to `count` - 1. The model's samples
   /// are checked if this layer reads them directly.
   void expect_integers(const shape& x, std::size_t count) const;

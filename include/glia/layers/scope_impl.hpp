@@ -154,6 +154,16 @@ GLIA_INLINE void scope::leave_shared(const std::string& name,
   shared_.leave(ended, parameter_count_);
 }
 
+GLIA_INLINE scope::output_origin scope::input_origin() const {
+  return plan_ == nullptr ? output_origin() : plan_->given();
+}
+
+GLIA_INLINE void scope::set_input_origin(const output_origin& origin) const {
+  if (plan_ != nullptr) {
+    plan_->gives(origin.first, origin.second);
+  }
+}
+
 /// Writes the output kind of a layer that has just run to the plan.
 GLIA_INLINE void scope::note_outputs(std::optional<output_kind> kind,
                                      const detail::running_layer* layer) const {
