@@ -173,11 +173,13 @@ TEST_CASE("powers keep their digits over 38 decades, and so do their derivatives
           found.add(actual, right, argument);
         }
       };
-      // The parameter of a map is rounded to the type of the elements, too.
+      // The exponent of the derivative is rounded to double.
       const auto a = static_cast<wide>(exponent);
       for (std::size_t i = 0; i < x.size(); ++i) {
         add(values, y[i], std::pow(static_cast<wide>(x[i]), a), x[i]);
-        add(slopes, slope[i], exponent == 0 ? 0 : a * std::pow(static_cast<wide>(x[i]), a - 1),
+        add(slopes, slope[i],
+            exponent == 0 ? 0
+                          : a * std::pow(static_cast<wide>(x[i]), static_cast<wide>(exponent - 1)),
             x[i]);
       }
       INFO("x^" << exponent << " at " << values.worst_argument << ", derivative at "

@@ -265,7 +265,7 @@ inline void pow(operation& n) {
       const value_id result = whole_power(n.out, x, static_cast<unsigned>(std::abs(*power)));
       return *power > 0 ? result : n.out.apply(unary_function::reciprocal, result);
     });
-  } else if (power) {
+  } else if (power && std::isfinite(*power)) {
     apply([&](value_id x) { return n.out.apply(unary_map{unary_function::pow, *power}, x); });
   } else {
     if (!n.x[1].computed()) {
