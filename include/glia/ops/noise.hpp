@@ -14,6 +14,15 @@ namespace glia::ops {
 /// x equals the gradient of the result.
 [[nodiscard]] variable gaussian_noise(variable x, double stddev, const random_source& random);
 
+/// Returns random numbers from the standard normal distribution, in the shape of x.
+///
+/// The numbers depend only on `random` and on the index of the element in the batch, not on the
+/// elements of x. The backward pass computes no gradient through them. A layer receives `random`
+/// from `scope::next_random`. PyTorch: randn_like.
+///
+///     const variable sample = mean + ops::exp(log_stddev) * ops::random_normal_like(mean, random);
+[[nodiscard]] variable random_normal_like(const variable& x, const random_source& random);
+
 }  // namespace glia::ops
 
 #ifndef GLIA_COMPILED

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "glia/ops/arrangement.hpp"
+#include "glia/ops/comparisons.hpp"
 #include "glia/ops/dropout.hpp"
 #include "glia/ops/elementwise.hpp"
 #include "glia/ops/indexing.hpp"
+#include "glia/ops/noise.hpp"
 #include "glia/ops/normalization.hpp"
 #include "glia/ops/pooling.hpp"
 #include "glia/ops/products.hpp"

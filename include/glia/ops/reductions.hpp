@@ -41,6 +41,8 @@ namespace detail {
 
 [[nodiscard]] variable mean_over(variable x, const kernels::axis_list& axes);
 
+[[nodiscard]] variable max_over(const variable& x, const kernels::axis_list& axes);
+
 /// Returns axes counted from 0. Throws `shape_error` if there is no such axis.
 template <std::integral Axis>
 [[nodiscard]] kernels::axis_list axes_from_front(std::string_view op, const shape& s,
@@ -75,6 +77,42 @@ template <std::signed_integral Axis>
 }
 /// Returns the mean over the given axes, counted from 0.
 [[nodiscard]] variable mean(variable x, std::initializer_list<std::size_t> axes);
+
+/// Returns the largest element, with shape (). The gradient goes to the first largest element. NaN
+/// counts as larger than all numbers. Throws `shape_error` if x has no elements.
+[[nodiscard]] variable max(const variable& x);
+/// Returns the smallest element, with shape (). The gradient goes to the first smallest element.
+/// NaN counts as smaller than all numbers. Throws `shape_error` if x has no elements.
+[[nodiscard]] variable min(const variable& x);
+
+/// Returns the largest element over the given axes and removes these axes: for x (N, T, C),
+/// max(x, {1}) has the shape (N, C), and max(x, {-1}) the shape (N, T).
+///
+/// The gradient goes to the first of several largest elements, as in PyTorch's max; Keras and JAX
+/// divide it between them. NaN counts as larger than all numbers. NumPy: max; Keras and JAX: max;
+/// PyTorch: amax. Throws `shape_error` if there is no such axis or if x has no elements.
+template <std::signed_integral Axis>
+[[nodiscard]] variable max(const variable& x, std::initializer_list<Axis> axes) {
+  return detail::max_over(x, detail::axes_from_front("max", x.shape(), axes));
+}
+/// Returns the largest element over the given axes, counted from 0.
+[[nodiscard]] variable max(const variable& x, std::initializer_list<std::size_t> axes);
+
+/// Returns the smallest element over the given axes and removes these axes. It is the counterpart
+/// of `max`, with the same rules for gradients and errors. NaN counts as smaller than all numbers.
+template <std::signed_integral Axis>
+[[nodiscard]] variable min(const variable& x, std::initializer_list<Axis> axes) {
+  return -detail::max_over(-x, detail::axes_from_front("min", x.shape(), axes));
+}
+/// Returns the smallest element over the given axes, counted from 0.
+[[nodiscard]] variable min(const variable& x, std::initializer_list<std::size_t> axes);
+
+/// Returns the sums of all elements up to each position of an axis: y_i = x_0 + ... + x_i. The
+/// result has the shape of x.
+///
+/// The elements are added in pairs, so that the rounding error grows with the logarithm of the
+/// extent. NumPy, Keras, JAX and PyTorch: cumsum. Throws `shape_error` if there is no such axis.
+[[nodiscard]] variable cumulative_sum(variable x, std::ptrdiff_t axis);
 
 /// Returns the mean of each sample, with shape (N), for x (N, ...). Most losses call this function
 /// last.

@@ -9,6 +9,7 @@
 
 #include "glia/core/inline.hpp"
 #include "glia/ops/call.hpp"
+#include "glia/ops/pooling.hpp"
 #include "glia/ops/reductions.hpp"
 
 namespace glia::ops {
@@ -56,6 +57,84 @@ GLIA_INLINE variable mean_over(variable x, const kernels::axis_list& axes) {
 }
 
 }  // namespace detail
+
+namespace detail {
+
+GLIA_INLINE variable max_over(const variable& x, const kernels::axis_list& axes) {
+  const shape& extents = x.shape();
+  const auto is_reduced = [&](std::size_t axis) {
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
+  kernels::axis_list order;
+  shape kept;
+  for (std::size_t axis = 0; axis < extents.rank(); ++axis) {
+    if (!is_reduced(axis)) {
+      order.push_back(axis);
+      kept.push_back(extents[axis]);
+    }
+  }
+  std::size_t count = 1;
+  std::size_t leading = order.rank();  // number of axes before the reduced axes
+  for (std::size_t axis = extents.rank(); axis-- > 0;) {
+    if (is_reduced(axis)) {
+      count *= extents[axis];
+      leading = std::min(leading, axis);
+    }
+  }
+  require<shape_error>(extents.size() > 0,
+                       "max and min: expected a tensor with elements, got the shape ", extents);
+  if (count == 1) {
+    return reshape(x, kept);
+  }
+  // A pooling whose window has as many columns as there are reduced elements. The reduced axes need
+  // not move if they are neighbors.
+  bool are_neighbors = true;
+  for (std::size_t axis = leading; axis < leading + extents.rank() - order.rank(); ++axis) {
+    are_neighbors = are_neighbors && is_reduced(axis);
+  }
+  if (!are_neighbors) {
+    leading = order.rank();
+    for (std::size_t axis = 0; axis < extents.rank(); ++axis) {
+      if (is_reduced(axis)) {
+        order.push_back(axis);
+      }
+    }
+  }
+  // Images (samples, rows, reduced elements, channels).
+  const std::size_t samples = leading == 0 ? 1 : kept[0];
+  const std::size_t rows =
+      leading == 0 ? 1 : shape(kept.begin() + 1, kept.begin() + leading).size();
+  const std::size_t channels = shape(kept.begin() + leading, kept.end()).size();
+  variable moved = are_neighbors ? x : permute(x, order);
+  return reshape(
+      max_pool2d(reshape(std::move(moved), {samples, rows, count, channels}), {.width = count}),
+      kept);
+}
+
+}  // namespace detail
+
+GLIA_INLINE variable max(const variable& x) { return max(reshape(x, {x.shape().size()}), {0}); }
+
+GLIA_INLINE variable min(const variable& x) { return -max(-x); }
+
+GLIA_INLINE variable max(const variable& x, std::initializer_list<std::size_t> axes) {
+  return detail::max_over(x, detail::axes_from_front("max", x.shape(), axes));
+}
+
+GLIA_INLINE variable min(const variable& x, std::initializer_list<std::size_t> axes) {
+  return -detail::max_over(-x, detail::axes_from_front("min", x.shape(), axes));
+}
+
+GLIA_INLINE variable cumulative_sum(variable x, std::ptrdiff_t axis) {
+  const std::size_t summed = kernels::axis_from_front("cumulative_sum", x.shape(), axis);
+  const std::size_t count = x.shape()[summed];
+  // After each round, an element is the sum of the last 2 * shift elements up to its position.
+  for (std::size_t shift = 1; shift < count; shift *= 2) {
+    x = x + pad(slice(x, {.axis = summed, .begin = 0, .extent = count - shift}),
+                {.axis = summed, .before = shift});
+  }
+  return x;
+}
 
 GLIA_INLINE variable sum(variable x, std::initializer_list<std::size_t> axes) {
   const auto from_front = detail::axes_from_front("sum", x.shape(), axes);
