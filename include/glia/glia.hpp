@@ -21,5 +21,6 @@
 #include "glia/optimizers/optimizers.hpp"
 #include "glia/profiling/memory.hpp"
 #include "glia/trainer.hpp"
+#include "glia/training/adapt.hpp"
 #include "glia/training/evaluate.hpp"
 #include "glia/training/history.hpp"

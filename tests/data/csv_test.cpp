@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <glia/data/csv.hpp>
+#include <limits>
 
 #include "catch.hpp"
 #include "damage.hpp"
@@ -238,7 +239,8 @@ TEST_CASE("a cell that is no number is named by file, line and column") {
   for (const char* cell : {"NA", "-", "null", "?", " N/A "}) {
     INFO(cell);
     CHECK(advice(cell) ==
-          "for a missing value, leave the cell empty and set csv_options::filling_value");
+          "if it means that the value is missing, add it to csv_options::missing_texts and set "
+          "csv_options::filling_value");
   }
   CHECK(advice("1;2") == "if semicolons separate the cells, set csv_options::delimiter");
   CHECK(advice("1\t2") == "if tabs separate the cells, set csv_options::delimiter");
@@ -379,6 +381,119 @@ TEST_CASE("what a table cannot give is named") {
         "table.csv: there is no column 'x'; the columns are: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, "
         "12, 13, "
         "14, 15, 16, 17, 18, 19, ...");
+}
+
+TEST_CASE("texts that mean missing are empty cells") {
+  const std::string file = "age,city\n31,Ulm\n NA ,?\n-1,\n";
+  const glia::csv_options options{
+      .text_columns = {"city"}, .filling_value = 0.5F, .missing_texts = {"NA", "?", "-1"}};
+  const auto table = table_of(file, options);
+  CHECK(cells_of(table, "age") == std::vector<float>{31, 0.5F, 0.5F});
+  CHECK(table.class_names("city") == std::vector<std::string>{"", "Ulm"});
+  CHECK(cells_of(table, "city") == std::vector<float>{1, 0, 0});
+  CHECK(csv_error(file, {.text_columns = {"city"}, .missing_texts = {"NA"}}) ==
+        "table.csv:3: column 'age': expected a number, got ' NA '; set "
+        "csv_options::filling_value to accept empty cells");
+}
+
+TEST_CASE("dates are days since 1970") {
+  const auto days = [](const std::string& cell) {
+    return cells_of(table_of("day\n" + cell + "\n", {.date_columns = {"day"}}), "day").at(0);
+  };
+  CHECK(days("1970-01-01") == 0);
+  CHECK(days("1969-12-31") == -1);
+  CHECK(days("2000-02-29") == 11016);
+  CHECK(days(" 2026-11-28 ") == 20785);
+  CHECK(days("1970-01-02 06:00") == 1.25F);
+  CHECK(days("1970-01-02T06:00:00Z") == 1.25F);
+  CHECK(days("1970-01-01T00:00:43.200") == Approx(0.0005));
+  const auto error = [](const std::string& cell) {
+    return csv_error("day\n" + cell + "\n", {.date_columns = {"day"}});
+  };
+  for (const char* cell :
+       {"2026-02-29", "2026-13-01", "2026-1-1", "28.11.2026", "2026-11-28 24:00", "2026-11-28 1:00",
+        "2026-11-28 12:60", "2026-11-28T12:00:60", "2026-11-28T12:00+01:00", "2026-11-28T",
+        "2026-11-28T12:00:00.", "2026-11-28x", "20261128", "7"}) {
+    CHECK(error(cell) == "table.csv:2: column 'day': expected a date, got '" + std::string(cell) +
+                             "'; write dates as 2026-11-28, 2026-11-28 16:45 or "
+                             "2026-11-28T16:45:30Z");
+  }
+  CHECK(contains(csv_error("a,day\n1,\n", {.date_columns = {"day"}}),
+                 "expected a date, got an empty cell"));
+  CHECK(cells_of(table_of("a,day\n1,\n", {.date_columns = {"day"}, .filling_value = 7}), "day") ==
+        std::vector<float>{7});
+  CHECK(contains(message_of<glia::value_error>([] {
+                   (void)table_of("day\n1\n", {.text_columns = {"day"}, .date_columns = {"day"}});
+                 }),
+                 "'day' is listed both as a column of text and as one of dates"));
+}
+
+TEST_CASE("given class names keep their order, and other texts are unknown") {
+  const glia::csv_options options{.class_names = {{"city", {"Ulm", "Bonn"}}}};
+  const auto table = table_of("city,x\nBonn,1\nKiel,2\nUlm,3\n", options);
+  CHECK(table.class_names("city") == std::vector<std::string>{"Ulm", "Bonn"});
+  CHECK(cells_of(table, "city") == std::vector<float>{1, 2, 0});
+  CHECK(contains(message_of<glia::data_error>([&] { (void)table.with_labels("city"); }),
+                 "column 'city', row 2: the text is not among the class names"));
+  CHECK(table_of("city,x\nBonn,1\n", options).with_labels("city").label(0) == 1);
+  CHECK(contains(message_of<glia::value_error>([] {
+                   (void)table_of("city\nUlm\n", {.class_names = {{"city", {"Ulm", "Ulm"}}}});
+                 }),
+                 "lists 'Ulm' twice for the column 'city'"));
+  CHECK(contains(csv_error("town\nUlm\n", options), "there is no column 'city'"));
+}
+
+TEST_CASE("a schema reads rows as the table that it comes from") {
+  const glia::csv_options options{.delimiter = ';',
+                                  .text_columns = {"city"},
+                                  .date_columns = {"day"},
+                                  .filling_value = std::numeric_limits<float>::quiet_NaN(),
+                                  .missing_texts = {"NA", ""},
+                                  .round_integers = true};
+  const auto table =
+      glia::parse_csv("price;city;day;area\n3;Ulm;2020-01-01;NA\n4;Bonn;2020-01-02;50\n", options);
+  const glia::csv_schema schema = table.schema({"area", "city", "day"});
+  CHECK(schema.inputs == std::vector<std::string>{"area", "city", "day"});
+  const auto read = glia::csv_schema::from_metadata(schema.to_metadata());
+  CHECK(read.to_metadata() == schema.to_metadata());
+  CHECK(read.inputs == schema.inputs);
+  CHECK(read.options.class_names == schema.options.class_names);
+  CHECK(read.options.date_columns == std::vector<std::string>{"day"});
+  CHECK(read.options.missing_texts == options.missing_texts);
+  CHECK(read.options.delimiter == ';');
+  CHECK(read.options.round_integers);
+  CHECK_FALSE(read.options.allow_non_finite);
+  CHECK(std::isnan(read.options.filling_value.value()));
+
+  // Other columns, another order and an unknown city.
+  const auto rows = glia::parse_csv("day;area;city\n2020-01-03;60;Kiel\nNA;NA;Ulm\n", read.options);
+  const xt::xarray<float> x = rows.columns(read.inputs);
+  CHECK(x(0, 0) == 60);
+  CHECK(x(0, 1) == 2);
+  CHECK(x(0, 2) == 18264);
+  CHECK(std::isnan(x(1, 0)));
+  CHECK(x(1, 1) == 1);
+  CHECK(std::isnan(x(1, 2)));
+  CHECK(message_of<glia::data_error>([&] {
+          (void)glia::parse_csv("day;area\n2020-01-03;60\n", read.options, "rows.csv");
+        }) == "rows.csv: there is no column 'city'; the columns are: day, area");
+
+  CHECK(contains(message_of<glia::data_error>([] { (void)glia::csv_schema::from_metadata({}); }),
+                 "the metadata have no value of 'table.inputs'"));
+  auto metadata = schema.to_metadata();
+  metadata["table.filling"] = "seven";
+  CHECK(contains(
+      message_of<glia::data_error>([&] { (void)glia::csv_schema::from_metadata(metadata); }),
+      "'table.filling' is 'seven'; expected a number"));
+  metadata["table.delimiter"] = "";
+  CHECK(contains(
+      message_of<glia::data_error>([&] { (void)glia::csv_schema::from_metadata(metadata); }),
+      "'table.delimiter' is ''; expected one character"));
+  const glia::csv_schema two_lines{.inputs = {"a\nb"}};
+  CHECK(contains(message_of<glia::value_error>([&] { (void)two_lines.to_metadata(); }),
+                 "contains a line break"));
+  CHECK(contains(message_of<glia::data_error>([&] { (void)table.schema({"rooms"}); }),
+                 "there is no column 'rooms'"));
 }
 
 TEST_CASE("a model trains on a table") {

@@ -64,6 +64,26 @@ TEMPLATE_TEST_CASE("a model that was saved and loaded is the same bit for bit", 
   CHECK(std::signbit(loaded.template get<TestType>("dense_0.bias")(2)));
 }
 
+TEST_CASE("metadata are saved with a model") {
+  const model_scratch file;
+  const auto net = model_of(1);
+  const std::map<std::string, std::string> metadata{{"classes", "cat\ndog"}, {"", "empty key"}};
+  glia::save(net, file.path, {.metadata = metadata});
+  CHECK(glia::read_metadata(file.path) == metadata);
+  auto loaded = model_of(2);
+  glia::load(loaded, file.path);
+  CHECK(values_of<float>(net) == values_of<float>(loaded));
+  glia::save(net, file.path);
+  CHECK(glia::read_metadata(file.path).empty());
+  for (const char* key : {"glia", "description", "sample", "layers", "fingerprint", "checksum"}) {
+    CHECK(message_of<glia::value_error>([&] {
+            glia::save(net, file.path, {.metadata = {{key, "x"}}});
+          }) ==
+          "save: the metadata key '" + std::string(key) + "' belongs to glia; use another key");
+  }
+  CHECK(glia::read_metadata(file.path).empty());  // the file is unchanged
+}
+
 TEST_CASE("what was saved in double loads in float, rounded, and the other way") {
   const model_scratch file;
   auto exact = model_of<double>(1);

@@ -1,6 +1,7 @@
 #include "glia/distributed/rank_group_impl.hpp"
 #include "glia/optimizers/gradient_transforms_impl.hpp"
 #include "glia/optimizers/schedule_impl.hpp"
+#include "glia/training/adapt_impl.hpp"
 #include "glia/training/class_count_impl.hpp"
 #include "glia/training/class_metrics_impl.hpp"
 #include "glia/training/class_report_impl.hpp"

@@ -19,28 +19,12 @@
 #include "glia/core/error.hpp"
 #include "glia/core/input_file.hpp"
 #include "glia/data/csv_cells.hpp"
+#include "glia/data/csv_options.hpp"
 #include "glia/data/csv_table.hpp"
+#include "glia/data/date.hpp"
 #include "glia/data/file_reader.hpp"
 
 namespace glia {
-
-/// Options of `read_csv`.
-struct csv_options {
-  /// Character between cells. Any character except letters, digits, quotes, line breaks and `.`,
-  /// `+`, `-`.
-  char delimiter = ',';
-  /// Whether the first line holds the names of the columns. If false, the names are "0", "1", ...
-  bool header = true;
-  /// Names of the columns that hold text, not numbers.
-  std::vector<std::string> text_columns = {};
-  /// Number that replaces an empty cell. If it is set, cells of text columns may also be empty. By
-  /// default, an empty cell is an error. Texts such as `NA` do not count as empty.
-  std::optional<float> filling_value = {};
-  bool allow_non_finite = false;  ///< Whether NaN and infinity are accepted as numbers.
-  /// Whether an integer that a float cannot represent, such as 16777217, is rounded to the nearest
-  /// float. By default it is an error, because different identifiers could become equal.
-  bool round_integers = false;
-};
 
 namespace detail {
 
@@ -50,6 +34,7 @@ class csv_parser {
   csv_parser(std::string_view text, const std::string& file, const csv_options& options)
       : options_(options), text_(text), cells_(text, options.delimiter, file) {
     table_.file = file;
+    table_.options = options;
   }
 
   [[nodiscard]] csv_contents read() && {
@@ -61,7 +46,7 @@ class csv_parser {
     while (!cells_.done()) {
       read_row();
     }
-    sort_classes();
+    name_classes();
     return std::move(table_);
   }
 
@@ -103,16 +88,29 @@ class csv_parser {
 
   void place_columns() {
     table_.places.resize(table_.names.size());
+    is_date_.resize(table_.names.size());
     for (const std::string& name : options_.text_columns) {
       table_.places[table_.find(name)].text = true;
     }
-    for (csv_contents::place& place : table_.places) {
+    for (const auto& [name, classes] : options_.class_names) {
+      table_.places[table_.find(name)].text = true;
+    }
+    for (const std::string& name : options_.date_columns) {
+      const std::size_t column = table_.find(name);
+      require<value_error>(!table_.places[column].text, "read_csv: the column '", name,
+                           "' is listed both as a column of text and as one of dates");
+      is_date_[column] = true;
+    }
+    for (std::size_t i = 0; i < table_.places.size(); ++i) {
+      csv_contents::place& place = table_.places[i];
       place.index = place.text ? table_.texts.size() : table_.number_columns++;
       if (place.text) {
-        table_.texts.emplace_back();
+        const auto names = options_.class_names.find(table_.names[i]);
+        const bool has_names = names != options_.class_names.end();
+        table_.texts.push_back({has_names ? names->second : std::vector<std::string>{}, {}});
+        known_.push_back(has_names ? numbered(names->first, names->second) : text_numbers{});
       }
     }
-    known_.resize(table_.texts.size());
     // There are at most as many rows as lines, and each cell takes at least one byte.
     const std::size_t columns = table_.names.size();
     const auto lines = static_cast<std::size_t>(std::count(text_.begin(), text_.end(), '\n')) + 1;
@@ -142,25 +140,38 @@ class csv_parser {
   /// Reads a cell of the given column. Returns null, or the error message for a wrong cell.
   [[nodiscard]] const std::string* read_cell(std::size_t column) {
     const auto [is_text, index] = table_.places[column];
-    if (float number = 0; !is_text && cells_.next_short_number(number)) {
+    const bool is_date = is_date_[column];
+    if (float number = 0; !is_text && !is_date && options_.missing_texts.empty() &&
+                          cells_.next_short_number(number)) {
       table_.numbers.push_back(number);
       return nullptr;
     }
     const std::size_t line = cells_.line();
     const std::string_view cell = cells_.next();
-    const bool empty = is_text ? cell.empty() : trimmed(cell).empty();
-    const char* const expected = is_text ? "text" : "a number";
+    const std::string_view content = is_text ? cell : trimmed(cell);
+    const bool empty = content.empty() || is_missing(content);
+    const char* const expected = is_text ? "text" : is_date ? "a date" : "a number";
     if (empty && !options_.filling_value) {
       return problem(line, column, expected,
-                     "an empty cell; set csv_options::filling_value to accept empty cells");
+                     text(cell.empty() ? "an empty cell" : text("'", shown_cell(cell), "'"),
+                          "; set csv_options::filling_value to accept empty cells"));
     }
     if (is_text) {
-      read_text(index, cell);
+      read_text(index, empty ? std::string_view() : cell);
       return nullptr;
     }
     float number = 0;
     if (empty) {
       number = *options_.filling_value;
+    } else if (is_date) {
+      const std::optional<double> days = days_in(content);
+      if (!days) {
+        return problem(line, column, expected,
+                       text("'", shown_cell(cell),
+                            "'; write dates as 2026-11-28, 2026-11-28 16:45 or "
+                            "2026-11-28T16:45:30Z"));
+      }
+      number = static_cast<float>(*days);
     } else if (const std::string wrong = wrong_number(cell, number); !wrong.empty()) {
       return problem(line, column, expected, wrong);
     }
@@ -200,26 +211,54 @@ class csv_parser {
     return &problem_;
   }
 
+  [[nodiscard]] bool is_missing(std::string_view cell) const {
+    return std::find(options_.missing_texts.begin(), options_.missing_texts.end(), cell) !=
+           options_.missing_texts.end();
+  }
+
+  using text_numbers = std::map<std::string, std::int32_t, std::less<>>;
+
+  /// Returns the index of each class name. Throws `value_error` if a name occurs twice.
+  [[nodiscard]] static text_numbers numbered(const std::string& column,
+                                             const std::vector<std::string>& names) {
+    text_numbers result;
+    for (const std::string& name : names) {
+      require<value_error>(result.emplace(name, static_cast<std::int32_t>(result.size())).second,
+                           "read_csv: csv_options::class_names lists '", name,
+                           "' twice for the column '", column, "'");
+    }
+    return result;
+  }
+
   void read_text(std::size_t index, std::string_view cell) {
-    auto& known = known_[index];
+    text_numbers& known = known_[index];
+    csv_text& column = table_.texts[index];
     auto entry = known.find(cell);
+    if (entry == known.end() && !column.class_names.empty()) {
+      column.classes.push_back(static_cast<std::int32_t>(column.class_names.size()));
+      return;
+    }
     if (entry == known.end()) {
       entry = known.emplace(cell, static_cast<std::int32_t>(known.size())).first;
     }
-    table_.texts[index].classes.push_back(entry->second);
+    column.classes.push_back(entry->second);
   }
 
-  /// Renumbers the classes in the order of their names. Until now, a class has the index of its
-  /// first appearance.
-  void sort_classes() {
+  /// Numbers the classes of columns without class names in the order of their texts. Until now, a
+  /// class has the index of its first appearance.
+  void name_classes() {
     for (std::size_t i = 0; i < known_.size(); ++i) {
+      csv_text& column = table_.texts[i];
+      if (!column.class_names.empty()) {
+        continue;
+      }
       std::vector<std::int32_t> sorted(known_[i].size());
       for (const auto& [name, number] : known_[i]) {
         sorted[static_cast<std::size_t>(number)] =
-            static_cast<std::int32_t>(table_.texts[i].class_names.size());
-        table_.texts[i].class_names.push_back(name);
+            static_cast<std::int32_t>(column.class_names.size());
+        column.class_names.push_back(name);
       }
-      for (std::int32_t& k : table_.texts[i].classes) {
+      for (std::int32_t& k : column.classes) {
         k = sorted[static_cast<std::size_t>(k)];
       }
     }
@@ -229,10 +268,21 @@ class csv_parser {
   std::string_view text_;
   csv_cells cells_;
   csv_contents table_;
-  std::vector<std::map<std::string, std::int32_t, std::less<>>> known_;  // for each text column
-  std::size_t row_ = 0;  // number of the line in which the current row begins
+  std::vector<text_numbers> known_;  // for each text column
+  std::vector<bool> is_date_;        // for each column
+  std::size_t row_ = 0;              // number of the line in which the current row begins
   std::string problem_;
 };
+
+inline void require_delimiter(char d) {
+  constexpr std::string_view reserved_characters = "\"\r\n.+-";
+  const bool alphanumeric =
+      (d >= '0' && d <= '9') || (d >= 'a' && d <= 'z') || (d >= 'A' && d <= 'Z');
+  require<value_error>(!alphanumeric && reserved_characters.find(d) == std::string_view::npos,
+                       "read_csv: expected a delimiter other than letters, digits, quotes, line "
+                       "breaks and the characters . + -, got '",
+                       d, "'");
+}
 
 }  // namespace detail
 
@@ -258,14 +308,7 @@ class csv_parser {
 /// break or one of `.`, `+`, `-`.
 [[nodiscard]] inline csv_table read_csv(const std::filesystem::path& path,
                                         const csv_options& options = {}) {
-  constexpr std::string_view reserved_characters = "\"\r\n.+-";
-  const char d = options.delimiter;
-  const bool alphanumeric =
-      (d >= '0' && d <= '9') || (d >= 'a' && d <= 'z') || (d >= 'A' && d <= 'Z');
-  require<value_error>(!alphanumeric && reserved_characters.find(d) == std::string_view::npos,
-                       "read_csv: expected a delimiter other than letters, digits, quotes, line "
-                       "breaks and the characters . + -, got '",
-                       d, "'");
+  detail::require_delimiter(options.delimiter);
   const std::string name = path.string();
   detail::require_no_folder(path);
   require<data_error>(std::filesystem::is_regular_file(path), name, ": no such file");
@@ -277,6 +320,17 @@ class csv_parser {
         });
     return csv_table(detail::csv_parser(text, name, options).read());
   });
+}
+
+/// Reads a table from a text in memory, in the format of the files of `read_csv`.
+///
+///     const auto rows = glia::parse_csv("area,rooms\n73,3\n", options);
+///
+/// Throws what `read_csv` throws. `name` takes the place of the file's name in messages.
+[[nodiscard]] inline csv_table parse_csv(std::string_view text, const csv_options& options = {},
+                                         const std::string& name = "text") {
+  detail::require_delimiter(options.delimiter);
+  return csv_table(detail::csv_parser(text, name, options).read());
 }
 
 }  // namespace glia

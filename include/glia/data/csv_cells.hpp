@@ -239,7 +239,9 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
                                                  "?",    "-",    "--",   "."};
   if (std::find(std::begin(missing_values), std::end(missing_values), cell) !=
       std::end(missing_values)) {
-    return "; for a missing value, leave the cell empty and set csv_options::filling_value";
+    return text(
+        "; if it means that the value is missing, add it to csv_options::missing_texts and "
+        "set csv_options::filling_value");
   }
   for (const auto& [character, name] :
        {std::pair('\t', "tabs"), std::pair(';', "semicolons"), std::pair('|', "bars")}) {

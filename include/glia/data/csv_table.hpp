@@ -12,6 +12,8 @@
 #include "glia/core/error.hpp"
 #include "glia/core/xtensor.hpp"
 #include "glia/data/array_dataset.hpp"
+#include "glia/data/csv_options.hpp"
+#include "glia/data/csv_schema.hpp"
 
 namespace glia {
 
@@ -24,7 +26,7 @@ struct csv_selection {
 
 namespace detail {
 
-/// A column of text, stored as class indices. The classes are the distinct texts in sorted order.
+/// A column of text, stored as class indices. An unknown text has the index `class_names.size()`.
 struct csv_text {
   std::vector<std::string> class_names;
   std::vector<std::int32_t> classes;  // (N)
@@ -39,6 +41,7 @@ struct csv_contents {
   };
 
   std::string file;
+  csv_options options;
   std::vector<std::string> names;
   std::vector<place> places;
   std::size_t rows = 0;
@@ -67,8 +70,9 @@ struct csv_contents {
 /// A table of N rows with columns of numbers and of text, as returned by `read_csv`.
 ///
 /// In a column of text, each distinct text is a class. The classes are numbered from 0 in the
-/// sorted order of the texts. For such a column, members that return numbers return these class
-/// indices.
+/// sorted order of the texts, or in the order of `csv_options::class_names`. For such a column,
+/// members that return numbers return these class indices. With `csv_options::class_names`, an
+/// unknown text has the number of class names as its index.
 ///
 /// All members that take a column's name throw `data_error`, with the name of the file, if the
 /// table has no such column.
@@ -96,7 +100,8 @@ class csv_table {
     return side_by_side(places_of(names));
   }
 
-  /// Returns the class names of a text column: its distinct texts in sorted order. Throws
+  /// Returns the class names of a text column: its distinct texts in sorted order, or the names in
+  /// `csv_options::class_names`. Throws
   /// `value_error` if the column holds numbers.
   [[nodiscard]] const std::vector<std::string>& class_names(std::string_view name) const {
     const auto place = contents_.places[contents_.find(name)];
@@ -106,6 +111,24 @@ class csv_table {
     return contents_.texts[place.index].class_names;
   }
 
+  /// Returns what another program needs to read rows for a model that is trained on these input
+  /// columns: their names, their class names, and the options of this table.
+  [[nodiscard]] csv_schema schema(const std::vector<std::string>& inputs) const {
+    csv_schema result{inputs, contents_.options};
+    result.options.text_columns.clear();
+    result.options.date_columns.clear();
+    result.options.class_names.clear();
+    const auto& dates = contents_.options.date_columns;
+    for (const std::string& name : inputs) {
+      if (const auto [is_text, index] = contents_.places[contents_.find(name)]; is_text) {
+        result.options.class_names[name] = contents_.texts[index].class_names;
+      } else if (std::find(dates.begin(), dates.end(), name) != dates.end()) {
+        result.options.date_columns.push_back(name);
+      }
+    }
+    return result;
+  }
+
   /// Returns a data set with one column of the table as labels. The inputs (N, columns) are the
   /// columns in `selection` or, by default, all other columns. The label column holds text, or
   /// whole numbers from 0 to 16777216.
@@ -113,9 +136,9 @@ class csv_table {
   ///     table.with_labels("species", {.inputs = {"width", "length"}})
   ///
   /// Throws `data_error`, with column and row, if a number in the label column is not a class
-  /// index. Throws `value_error` if the label column is also an input, or if there are no input
-  /// columns. Without `selection`, it also throws `value_error` if one of the other columns holds
-  /// text. To use a text column as an input, list it in `selection`.
+  /// index, or if a text is unknown. Throws `value_error` if the label column is also an input, or
+  /// if there are no input columns. Without `selection`, it also throws `value_error` if one of the
+  /// other columns holds text. To use a text column as an input, list it in `selection`.
   [[nodiscard]] labeled_arrays with_labels(std::string_view label,
                                            const csv_selection& selection = {}) const {
     const std::size_t column = contents_.find(label);
@@ -195,7 +218,12 @@ class csv_table {
   [[nodiscard]] xt::xarray<std::int32_t> classes(std::size_t column) const {
     xt::xarray<std::int32_t> labels(xt::xarray<std::int32_t>::shape_type{rows()});
     if (const auto [is_text, index] = contents_.places[column]; is_text) {
-      const auto& known = contents_.texts[index].classes;
+      const auto& [class_names, known] = contents_.texts[index];
+      const auto unknown =
+          std::find(known.begin(), known.end(), static_cast<std::int32_t>(class_names.size()));
+      require<data_error>(unknown == known.end(), contents_.file, ": column '", names()[column],
+                          "', row ", unknown - known.begin() + 1,
+                          ": the text is not among the class names of csv_options::class_names");
       std::copy(known.begin(), known.end(), labels.begin());
       return labels;
     }

@@ -28,6 +28,7 @@
 #include "glia/layers/pooling.hpp"
 #include "glia/layers/pooling1d.hpp"
 #include "glia/layers/positional_encoding.hpp"
+#include "glia/layers/preprocessing.hpp"
 #include "glia/layers/recurrence.hpp"
 #include "glia/layers/reshape.hpp"
 #include "glia/layers/residual.hpp"

@@ -13,6 +13,7 @@
 #include "glia/core/error.hpp"
 #include "glia/core/output_kind.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/layers/adaptation.hpp"
 #include "glia/layers/layer_concepts.hpp"
 #include "glia/layers/layer_names.hpp"
 #include "glia/layers/parameters.hpp"
@@ -58,6 +59,15 @@ class scope {
   scope(tape& owner, const parameter_list& parameters, std::vector<gradient_slot>& slots)
       : scope(owner, parameters, slots, run_mode::inference) {}
 
+  /// Makes a scope for a run in which layers that preprocess data are fitted to it; see `adapt`.
+  /// All other layers run as in inference.
+  scope(tape& owner, parameter_list& parameters, std::vector<gradient_slot>& slots,
+        detail::adaptation& collected)
+      : scope(owner, parameters, slots, run_mode::inference) {
+    changing_ = &parameters;
+    adaptation_ = &collected;
+  }
+
   /// Makes a scope for the first run of a description, which creates the parameters and collects
   /// them in `plan`.
   scope(tape& owner, parameter_list& parameters, std::vector<gradient_slot>& slots,
@@ -77,6 +87,10 @@ class scope {
   [[nodiscard]] run_mode mode() const { return mode_; }
   /// Returns whether this is the first run, which creates parameters and computes only shapes.
   [[nodiscard]] bool is_planning() const { return plan_ != nullptr; }
+
+  /// Returns the statistics of a run of `adapt`, or null in all other runs. In a run of `adapt`, a
+  /// layer can change its states with `mutable_state`.
+  [[nodiscard]] detail::adaptation* adaptation() const { return adaptation_; }
 
   /// A guard: during its lifetime, layers run as in inference, and their parameters are not
   /// trained.
@@ -250,6 +264,7 @@ class scope {
   // need them.
   detail::layer_names names_{device().recording() != nullptr};
   detail::plan_writer* plan_ = nullptr;
+  detail::adaptation* adaptation_ = nullptr;
 };
 
 template <class Layer>

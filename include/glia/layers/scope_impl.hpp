@@ -49,7 +49,8 @@ GLIA_INLINE const tensor& scope::state(std::string_view name, const shape& s,
 GLIA_INLINE tensor& scope::mutable_state(std::string_view name, const shape& s,
                                          const initializer& initial) {
   static_cast<void>(state(name, s, initial));
-  expect_value(changing_ != nullptr && is_training(), "the layer changes '", name,
+  expect_value(changing_ != nullptr && (is_training() || adaptation_ != nullptr),
+               "the layer changes '", name,
                "' in inference; change it only if is_training() is true");
   return (*changing_)[parameter_count_ - 1].value;
 }

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -25,23 +26,43 @@ namespace detail {
 inline constexpr std::string_view model_file = "model 1";
 inline constexpr std::string_view checkpoint_file = "checkpoint 1";
 
+/// Returns whether files of glia contain a metadata entry with this key.
+[[nodiscard]] inline bool is_metadata_of_glia(std::string_view key) {
+  constexpr std::string_view keys[] = {"glia",   "description", "sample",
+                                       "layers", "fingerprint", "checksum"};
+  return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
+}
+
 }  // namespace detail
+
+/// Options of `save`.
+struct save_options {
+  /// Texts to store in the file, by keys. `read_metadata` returns them. The keys "glia",
+  /// "description", "sample", "layers", "fingerprint" and "checksum" belong to glia.
+  std::map<std::string, std::string> metadata = {};
+};
 
 /// Saves the parameters of a model to a safetensors file.
 ///
 ///     glia::save(net, "net.safetensors");
+///     glia::save(net, "net.safetensors", {.metadata = {{"classes", "cat\ndog"}}});
 ///
 /// The numbers have the type that the backend computes in. The file also contains a description of
 /// the network, so that `load` can check it, and a checksum. The file is written as a whole or not
 /// at all. If another thread trains the model, the file has the state between two steps.
 ///
-/// Throws `data_error`, with the path, if the file cannot be written. Needs nlohmann-json: link
-/// `glia::safetensors`.
+/// Throws `data_error`, with the path, if the file cannot be written. Throws `value_error` if a key
+/// of the metadata belongs to glia. Needs nlohmann-json: link `glia::safetensors`.
 template <class Model>
-void save(const Model& net, const std::filesystem::path& path) {
+void save(const Model& net, const std::filesystem::path& path, const save_options& options = {}) {
   safetensors_content content{.tensors = {},
                               .metadata = detail::model_identity(net.plan(), net.sample_shape())};
   content.metadata["glia"] = detail::model_file;
+  for (const auto& [key, value] : options.metadata) {
+    require<value_error>(!detail::is_metadata_of_glia(key), "save: the metadata key '", key,
+                         "' belongs to glia; use another key");
+    content.metadata[key] = value;
+  }
   for (const auto& p : net.core().parameters_now()) {
     content.tensors.push_back({p.spec.name, p.spec.shape, numbers_of(net.device(), p.value)});
   }
@@ -99,6 +120,20 @@ void load(Model& net, const std::filesystem::path& path) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     parameters[i].value = std::move(tensors[i]);
   }
+}
+
+/// Returns the metadata that `save` stored in a file, without the entries of glia.
+///
+///     const std::string classes = glia::read_metadata("net.safetensors").at("classes");
+///
+/// Files of other programs have metadata, too. Throws `data_error`, with the path, if the file
+/// cannot be read or is damaged.
+[[nodiscard]] inline std::map<std::string, std::string> read_metadata(
+    const std::filesystem::path& path) {
+  std::map<std::string, std::string> metadata = detail::read_checked_content(path).metadata;
+  std::erase_if(metadata,
+                [](const auto& entry) { return detail::is_metadata_of_glia(entry.first); });
+  return metadata;
 }
 
 /// Does not compile: the error message says that the model is missing.

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/kernels/tensor.hpp"
+
+namespace glia::detail {
+
+/// Means and standard deviations of channels, over any number of rows. NaN is ignored.
+///
+/// The sums are computed in double by Welford's algorithm (Technometrics 4, 1962), so that they do
+/// not lose digits if a mean is much larger than its standard deviation.
+class channel_statistics {
+ public:
+  /// Adds rows (..., C). Throws `data_error` for infinite values.
+  template <class T>
+  void add(std::span<const T> values, std::size_t channels) {
+    channels_.resize(channels);
+    std::size_t column = 0;
+    for (const T value : values) {
+      require<data_error>(
+          !std::isinf(value),
+          "adapt: expected finite values or NaN for missing values, got infinity in "
+          "column ",
+          column);
+      if (!std::isnan(value)) {
+        channel& c = channels_[column];
+        ++c.count;
+        const double difference = static_cast<double>(value) - c.mean;
+        c.mean += difference / static_cast<double>(c.count);
+        c.squares += difference * (static_cast<double>(value) - c.mean);
+      }
+      column = column + 1 == channels ? 0 : column + 1;
+    }
+  }
+
+  /// Returns the mean of each channel, or 0 if all its values are NaN.
+  [[nodiscard]] std::vector<double> means() const {
+    std::vector<double> result;
+    for (const channel& c : channels_) {
+      result.push_back(c.mean);
+    }
+    return result;
+  }
+  /// Returns the standard deviation of each channel, or 1 if it is 0. It is biased: the squared
+  /// deviations are divided by the number of values.
+  [[nodiscard]] std::vector<double> deviations() const {
+    std::vector<double> result;
+    for (const channel& c : channels_) {
+      const double deviation =
+          c.count == 0 ? 0 : std::sqrt(c.squares / static_cast<double>(c.count));
+      result.push_back(deviation > 0 ? deviation : 1);
+    }
+    return result;
+  }
+
+ private:
+  struct channel {
+    std::size_t count = 0;
+    double mean = 0;
+    double squares = 0;  // sum of the squared deviations from the mean
+  };
+  std::vector<channel> channels_;
+};
+
+/// The statistics that `adapt` collects, by the layers' first parameter. A shared layer has the
+/// same parameters wherever it runs, so it has one entry.
+using adaptation = std::map<const tensor*, channel_statistics>;
+
+}  // namespace glia::detail

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "glia/backends/numbers_of.hpp"
+#include "glia/layers/adaptation.hpp"
+#include "glia/layers/scope.hpp"
+#include "glia/ops/arrangement.hpp"
+#include "glia/ops/comparisons.hpp"
+#include "glia/ops/elementwise.hpp"
+#include "glia/ops/reductions.hpp"
+
+namespace glia {
+
+/// Scales each channel to mean 0 and standard deviation 1, with the statistics of the training
+/// data.
+///
+///     y = (x - mean) / scale
+///
+/// The input is (N, ..., C), and statistics are those of the channels C (the last axis). `adapt`
+/// computes them from a data set. Until then, the layer only replaces missing values. They are not
+/// trained. They are parameters of the model: `mean` (C) and `scale` (C), the standard deviation,
+/// or 1 for a channel with one value. `save`, checkpoints and `write_onnx` therefore store them
+/// with the network.
+///
+/// NaN means that a value is missing. The output is 0 there, as if the value were the mean.
+///
+/// The output is (N, ..., C), or (N, ..., 2 C) with `missing_indicator`.
+///
+/// Throws `shape_error` if the input does not have at least two axes.
+struct standardize {
+  /// Whether the layer appends a channel for each input channel, which is 1 where the value is
+  /// missing and 0 elsewhere.
+  bool missing_indicator = false;
+  initializer mean_initializer = constant(0);   ///< Means before `adapt`.
+  initializer scale_initializer = constant(1);  ///< Scales before `adapt`.
+
+  static constexpr std::string_view type_name = "standardize";
+
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
+    s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
+    const shape channels{x.shape().back()};
+    const auto [mean, scale] = s.adaptation() == nullptr
+                                   ? fitted{s.state("mean", channels, mean_initializer),
+                                            s.state("scale", channels, scale_initializer)}
+                                   : fit(s, x, channels);
+    tape& owner = x.owner();
+    const tensor is_present = ops::equal(x, x);  // NaN differs from itself
+    const variable zero = owner.constant(s.device().run(kernels::full{{}, 0}));
+    const variable y =
+        ops::where(is_present, ops::true_divide(x - mean, owner.constant(scale)), zero);
+    return missing_indicator ? ops::concat({y, 1.0 - owner.constant(is_present)}, -1) : y;
+  }
+
+  [[nodiscard]] std::string description() const {
+    return missing_indicator ? "standardize, missing indicator" : "standardize";
+  }
+  friend bool operator==(const standardize&, const standardize&) = default;
+
+ private:
+  struct fitted {
+    tensor mean;
+    tensor scale;
+  };
+
+  /// Adds x to the statistics that `adapt` collects, and stores their current values.
+  [[nodiscard]] fitted fit(scope& s, const variable& x, const shape& channels) const {
+    tensor& mean = s.mutable_state("mean", channels, mean_initializer);
+    detail::channel_statistics& statistics = (*s.adaptation())[&mean];
+    std::visit([&](const auto& values) { statistics.add(std::span(values), channels[0]); },
+               numbers_of(s.device(), x.value()));
+    tensor& scale = s.mutable_state("scale", channels, scale_initializer);
+    mean = tensor_of(s.device(), statistics.means(), channels);
+    scale = tensor_of(s.device(), statistics.deviations(), channels);
+    return {mean, scale};
+  }
+};
+
+/// Turns class indices into columns of zeros and ones.
+///
+/// The input is (N, ..., C): C columns of class indices from 0 to K - 1, with K = `num_classes`, as
+/// in the text columns of a `csv_table`. The output is (N, ..., C * K): K columns for each column,
+/// which are 1 in the column of the class and 0 elsewhere. All other numbers, such as NaN or an
+/// index beyond K - 1, result in K zeros: they are missing or unknown. The gradient of the input is
+/// 0.
+///
+/// Throws `shape_error` if the input does not have at least two axes, and `value_error` if
+/// `num_classes` is 0.
+struct one_hot {
+  std::size_t num_classes = 0;  ///< Number of classes K, at least 1. Required.
+
+  static constexpr std::string_view type_name = "one_hot";
+
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
+    s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
+    s.expect_value(num_classes > 0, "expected a num_classes of at least 1");
+    const tensor rows = s.device().run(kernels::one_hot{num_classes},
+                                       s.device().run(kernels::to_index{}, x.value()));
+    shape columns = x.shape();
+    columns[columns.rank() - 1] *= num_classes;
+    return x.owner().constant(s.device().run(kernels::reshape{columns}, rows));
+  }
+
+  [[nodiscard]] std::string description() const { return text("one_hot(", num_classes, ')'); }
+  friend bool operator==(const one_hot&, const one_hot&) = default;
+};
+
+/// Turns numbers that repeat after a period, such as days of the year, into a sine and a cosine.
+///
+///     y = (sin(2 pi x / period), cos(2 pi x / period))
+///
+/// The input is (N, ..., C) and the output (N, ..., 2 C): first the sines of all columns, then
+/// their cosines. The end of a period is then as close to the beginning as neighboring numbers are.
+/// With days since 1970, as in the date columns of a `csv_table`, the period is 365.2425 for the
+/// time of the year, and 7 for the day of the week. NaN, a missing value, results in zeros.
+///
+/// Throws `shape_error` if the input does not have at least two axes, and `value_error` if `period`
+/// is not positive and finite.
+struct periodic_encoding {
+  double period = 0;  ///< Length of a period, in the unit of the input. Required.
+
+  static constexpr std::string_view type_name = "periodic_encoding";
+
+  [[nodiscard]] variable operator()(scope& s, const variable& x) const {
+    s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
+    s.expect_value(period > 0 && std::isfinite(period), "expected a positive finite period, got ",
+                   period);
+    const variable zero = x.owner().constant(s.device().run(kernels::full{{}, 0}));
+    const tensor is_present = ops::equal(x, x);  // NaN differs from itself
+    const variable angle = ops::where(is_present, x, zero) * (2 * std::numbers::pi / period);
+    const variable cosine = ops::where(is_present, ops::cos(angle), zero);
+    return ops::concat({ops::sin(angle), cosine}, -1);
+  }
+
+  [[nodiscard]] std::string description() const { return text("periodic_encoding(", period, ')'); }
+  friend bool operator==(const periodic_encoding&, const periodic_encoding&) = default;
+};
+
+}  // namespace glia

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "glia/data/dataset_view.hpp"
+#include "glia/models/model_core.hpp"
+
+namespace glia {
+
+/// Options of `adapt`.
+struct adapt_options {
+  std::size_t batch_size = 0;  ///< Samples per batch; 0 chooses a number for the sample's size.
+};
+
+namespace detail {
+
+/// Does what `glia::adapt` does, for the part of a model that does not depend on its type.
+void adapt(model_core& net, const dataset_view& data, std::size_t batch_size);
+
+}  // namespace detail
+
+/// Fits the layers of a model that preprocess data, such as `standardize`, to a data set.
+///
+///     const auto [train, test] = glia::train_test_split(data);
+///     glia::adapt(net, train);
+///
+/// Call it once, before the training, with the training data only: statistics of test data would
+/// make the test score too good. Each layer is fitted to its own inputs, which are computed by the
+/// layers before it. The model runs once for each batch. The result does not depend on the batch
+/// size, unless a layer that is fitted follows another one.
+///
+/// Keras: `adapt` of preprocessing layers; scikit-learn: `fit` of a transformer. Throws
+/// `value_error` if the model has no layer that is fitted to data, if the data set has no samples,
+/// or if another thread trains the model. Throws `shape_error` if the samples do not have the
+/// model's shape, and `data_error` if a fitted layer receives infinite values. If it throws, the
+/// model is unchanged.
+template <class Model, class Data>
+void adapt(Model& net, const Data& data, const adapt_options& options = {}) {
+  static_assert(!std::is_const_v<Model>,
+                "adapt: the model is const, but its parameters change; declare it without const");
+  detail::adapt(net.core(), dataset_view(data), options.batch_size);
+}
+
+}  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/training/adapt_impl.hpp"
+#endif

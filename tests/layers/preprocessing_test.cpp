@@ -1,0 +1,173 @@
+#include <cmath>
+#include <glia/layers/preprocessing.hpp>
+#include <glia/training/adapt.hpp>
+#include <limits>
+#include <numbers>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "tolerances.hpp"
+
+using test::contains;
+using test::message_of;
+using test::run_layer;
+
+namespace {
+
+const float missing = std::numeric_limits<float>::quiet_NaN();
+
+xt::xarray<float> table() { return {{1, 10, 7}, {3, missing, 7}, {5, 30, 7}, {7, 30, 7}}; }
+
+glia::target_arrays table_data() { return {table(), xt::ones<float>({4, 1})}; }
+
+template <class Layer>
+auto model_of(const Layer& layer) {
+  return glia::model{glia::sequential{layer}, {3}, glia::cpu<double>()};
+}
+
+}  // namespace
+
+TEST_CASE("adapt computes means and deviations, without missing values") {
+  auto net = model_of(glia::standardize{});
+  glia::adapt(net, table_data());
+  const double mean = 70.0 / 3;
+  const double deviation = std::sqrt((2 * 20.0 / 3 * 20 / 3 + 40.0 / 3 * 40 / 3) / 3);
+  CHECK(net.get<double>("standardize_0.mean")(0) == Approx(4));
+  CHECK(net.get<double>("standardize_0.mean")(1) == Approx(mean));
+  CHECK(net.get<double>("standardize_0.mean")(2) == Approx(7));
+  CHECK(net.get<double>("standardize_0.scale")(0) == Approx(std::sqrt(5)));
+  CHECK(net.get<double>("standardize_0.scale")(1) == Approx(deviation));
+  CHECK(net.get<double>("standardize_0.scale")(2) == 1);  // a constant column
+  const xt::xarray<float> y = net.predict(table());
+  CHECK(y(0, 0) == Approx(-3 / std::sqrt(5)));
+  CHECK(y(1, 1) == 0);  // a missing value
+  CHECK(y(2, 1) == Approx((30 - mean) / deviation));
+  CHECK(y(3, 2) == 0);
+  for (const auto& p : net.parameters()) {
+    CHECK_FALSE(p.spec.trainable);
+  }
+}
+
+TEST_CASE("adapt gives the same numbers for every batch size, and again") {
+  auto whole = model_of(glia::standardize{});
+  glia::adapt(whole, table_data());
+  for (const std::size_t batch_size : {1, 2, 3}) {
+    auto net = model_of(glia::standardize{});
+    glia::adapt(net, table_data(), {.batch_size = batch_size});
+    glia::adapt(net, table_data(), {.batch_size = batch_size});  // the second call begins anew
+    for (const auto& p : net.parameters()) {
+      CHECK((net.get<double>(p.spec.name) == whole.get<double>(p.spec.name)));
+    }
+  }
+}
+
+TEST_CASE("adapt uses the samples of a part only") {
+  const auto data = table_data();
+  const glia::subset part(data, {0, 2});
+  auto net = model_of(glia::standardize{});
+  glia::adapt(net, part);
+  CHECK(net.get<double>("standardize_0.mean")(0) == 3);
+  CHECK(net.get<double>("standardize_0.scale")(0) == 2);
+}
+
+TEST_CASE("adapt keeps its digits if a mean is much larger than the deviation") {
+  const xt::xarray<float> x{{16777000, 0, 0}, {16777001, 0, 0}, {16777002, 0, 0}};
+  auto net = model_of(glia::standardize{});
+  glia::adapt(net, glia::target_arrays{x, xt::ones<float>({3, 1})});
+  CHECK(net.get<double>("standardize_0.mean")(0) == 16777001);
+  CHECK(net.get<double>("standardize_0.scale")(0) == Approx(std::sqrt(2.0 / 3)));
+}
+
+TEST_CASE("adapt fits a layer to the outputs of the layers before it") {
+  const auto logarithm =
+      glia::lambda{"log", [](const glia::variable& x) { return glia::ops::log(x); }};
+  auto net = model_of(glia::sequential{logarithm, glia::standardize{}});
+  const xt::xarray<float> x{{1, 1, 1}, {100, 1, 1}};
+  glia::adapt(net, glia::target_arrays{x, xt::ones<float>({2, 1})});
+  CHECK(net.predict(x)(0, 0) == Approx(-1));
+  CHECK(net.get<double>(net.parameters()[0].spec.name)(0) == Approx(std::log(10)));
+}
+
+TEST_CASE("a shared layer is fitted to all its inputs") {
+  const glia::shared scaled{"scaled", glia::standardize{}};
+  glia::model net{
+      glia::sequential{glia::inputs{glia::input{"a", {1}, scaled}, glia::input{"b", {1}, scaled}}},
+      glia::cpu<double>()};
+  const xt::xarray<float> x{{1, 5}, {3, 7}};
+  glia::adapt(net, glia::target_arrays{x, xt::ones<float>({2, 1})});
+  CHECK(net.get<double>("scaled.mean")(0) == 4);
+  CHECK(net.get<double>("scaled.scale")(0) == Approx(std::sqrt(5)));
+}
+
+TEST_CASE("a failed adapt leaves the model unchanged") {
+  auto net = model_of(glia::standardize{});
+  glia::adapt(net, table_data());
+  const auto mean = net.get<double>("standardize_0.mean");
+  const xt::xarray<float> x{{1, 2, 3}, {1, std::numeric_limits<float>::infinity(), 3}};
+  CHECK(message_of<glia::data_error>([&] {
+          glia::adapt(net, glia::target_arrays{x, xt::ones<float>({2, 1})}, {.batch_size = 1});
+        }) == "adapt: expected finite values or NaN for missing values, got infinity in column 1");
+  CHECK((net.get<double>("standardize_0.mean") == mean));
+  auto dense = model_of(glia::dense{1});
+  CHECK(contains(message_of<glia::value_error>([&] { glia::adapt(dense, table_data()); }),
+                 "the model has no layer that is fitted to data"));
+  CHECK(contains(
+      message_of<glia::shape_error>([&] {
+        glia::adapt(net, glia::target_arrays{xt::ones<float>({4, 2}), xt::ones<float>({4, 1})});
+      }),
+      "adapt: a sample"));
+  CHECK(contains(
+      message_of<glia::value_error>([&] {
+        glia::adapt(net, glia::target_arrays{xt::ones<float>({0, 3}), xt::ones<float>({0, 1})});
+      }),
+      "expected at least one sample"));
+}
+
+TEST_CASE("training changes no fitted statistics, and missing values do not spoil gradients") {
+  glia::model net{glia::sequential{glia::standardize{.missing_indicator = true}, glia::dense{1}},
+                  {3}};
+  const auto data = table_data();
+  glia::adapt(net, data);
+  const auto mean = net.get("standardize_0.mean");
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.01}};
+  const auto history = trainer.fit(data, {.epochs = 2, .progress = nullptr});
+  CHECK(std::isfinite(history.epochs.back().training.loss));
+  CHECK((net.get("standardize_0.mean") == mean));
+  CHECK(std::isfinite(net.get("dense_0.kernel")(1, 0)));
+}
+
+TEST_CASE("standardize marks missing values") {
+  CHECK(run_layer(glia::standardize{.missing_indicator = true}, {2, 2}, {1, missing, missing, 4},
+                  {{1, 0}, {1, 2}}) == std::vector<float>{0, 0, 0, 1, 0, 2, 1, 0});
+  CHECK(contains(message_of<glia::shape_error>([] {
+                   glia::model net{glia::sequential{glia::reshape{{}}, glia::standardize{}}, {1}};
+                 }),
+                 "expected an input (N, ..., C), got (N)"));
+}
+
+TEST_CASE("one_hot makes a column for each class, and zeros for unknown ones") {
+  CHECK(run_layer(glia::one_hot{3}, {6, 1}, {0, 2, 3, -1, missing, 0.5F}, {}) ==
+        std::vector<float>{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(run_layer(glia::one_hot{2}, {1, 2}, {1, 0}, {}) == std::vector<float>{0, 1, 1, 0});
+  CHECK(contains(message_of<glia::value_error>([] {
+                   glia::model net{glia::sequential{glia::one_hot{}}, {1}};
+                 }),
+                 "expected a num_classes of at least 1"));
+}
+
+TEST_CASE("periodic_encoding makes sines and cosines") {
+  const auto y = run_layer(glia::periodic_encoding{8}, {4, 1}, {0, 2, 9, missing}, {});
+  const float half = std::numbers::sqrt2_v<float> / 2;
+  const std::vector<float> expected{0, 1, 1, 0, half, half, 0, 0};
+  for (std::size_t i = 0; i < 8; ++i) {
+    CHECK(y[i] == Approx(expected[i]).margin(1e-6));
+  }
+  CHECK(run_layer(glia::periodic_encoding{4}, {1, 2}, {1, 0}, {}) ==
+        std::vector<float>{y[2], 0, y[3], 1});
+  for (const double period : {0.0, -1.0, std::numeric_limits<double>::infinity()}) {
+    CHECK(contains(message_of<glia::value_error>([&] {
+                     glia::model net{glia::sequential{glia::periodic_encoding{period}}, {1}};
+                   }),
+                   "expected a positive finite period"));
+  }
+}
