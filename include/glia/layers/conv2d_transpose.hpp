@@ -14,6 +14,32 @@
 
 namespace glia {
 
+namespace detail {
+
+/// Returns the number of rows, columns or steps of the output of a transposed convolution. Throws
+/// `shape_error` if the padding in numbers removes the whole output. The error message calls the
+/// elements of the output `elements`.
+[[nodiscard]] inline std::size_t transposed_extent(const scope& s, padding2d::mode padding,
+                                                   std::size_t input, std::size_t size,
+                                                   std::size_t stride, std::size_t dilation,
+                                                   std::size_t leading, std::size_t trailing,
+                                                   std::size_t extra, std::string_view elements) {
+  const std::size_t reach = (size - 1) * dilation + 1;
+  switch (padding) {
+    case padding2d::mode::same:
+      return input * stride;
+    case padding2d::mode::valid:
+      return (input - 1) * stride + std::max(reach + extra, stride);
+    default:
+      s.expect((input - 1) * stride + reach + extra > leading + trailing, "padding of ", leading,
+               " and ", trailing, " leaves none of the output's ", (input - 1) * stride + reach,
+               ' ', elements, "; use less padding");
+      return (input - 1) * stride + reach + extra - leading - trailing;
+  }
+}
+
+}  // namespace detail
+
 /// A transposed convolution of images, which enlarges them by the factor `strides`.
 ///
 /// It is the adjoint of `conv2d`: each element of the input multiplies the kernel, and the product
@@ -79,9 +105,15 @@ struct conv2d_transpose {
                        (output_padding == 0 || padding.kind != padding2d::mode::same),
                    "expected an output_padding smaller than strides, and 0 with padding same, "
                    "which determines the size of the output");
-    const shape out{extent(s, extents[1], kernel_size.height, strides.height, dilation_rate.height,
+    const auto extent = [&](std::size_t input, std::size_t size, std::size_t stride,
+                            std::size_t dilation, std::size_t leading, std::size_t trailing,
+                            std::size_t extra) {
+      return detail::transposed_extent(s, padding.kind, input, size, stride, dilation, leading,
+                                       trailing, extra, "rows or columns");
+    };
+    const shape out{extent(extents[1], kernel_size.height, strides.height, dilation_rate.height,
                            padding.top, padding.bottom, output_padding.height),
-                    extent(s, extents[2], kernel_size.width, strides.width, dilation_rate.width,
+                    extent(extents[2], kernel_size.width, strides.width, dilation_rate.width,
                            padding.left, padding.right, output_padding.width),
                     filters};
     const window2d window = detail::resolve_window(batch_of(extents[0], out), kernel_size, strides,
@@ -106,25 +138,6 @@ struct conv2d_transpose {
   }
 
   friend bool operator==(const conv2d_transpose&, const conv2d_transpose&) = default;
-
- private:
-  /// Returns the number of rows or columns of the output.
-  [[nodiscard]] std::size_t extent(const scope& s, std::size_t input, std::size_t size,
-                                   std::size_t step, std::size_t spread, std::size_t leading,
-                                   std::size_t trailing, std::size_t extra) const {
-    const std::size_t reach = (size - 1) * spread + 1;
-    switch (padding.kind) {
-      case padding2d::mode::same:
-        return input * step;
-      case padding2d::mode::valid:
-        return (input - 1) * step + std::max(reach + extra, step);
-      default:
-        s.expect((input - 1) * step + reach + extra > leading + trailing, "padding of ", leading,
-                 " and ", trailing, " leaves none of the output's ", (input - 1) * step + reach,
-                 " rows or columns; use less padding");
-        return (input - 1) * step + reach + extra - leading - trailing;
-    }
-  }
 };
 
 }  // namespace glia

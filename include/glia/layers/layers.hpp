@@ -3,6 +3,7 @@
 #include "glia/layers/activation.hpp"
 #include "glia/layers/bidirectional.hpp"
 #include "glia/layers/conv1d.hpp"
+#include "glia/layers/conv1d_transpose.hpp"
 #include "glia/layers/conv2d.hpp"
 #include "glia/layers/conv2d_transpose.hpp"
 #include "glia/layers/dense.hpp"
