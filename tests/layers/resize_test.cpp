@@ -1,7 +1,10 @@
+#include "../golden/keras_convolutions_golden.hpp"
+
 #include <glia/testing/gradient_check.hpp>
 
 #include "catch.hpp"
 #include "helpers.hpp"
+#include "layers/formula.hpp"
 #include "tolerances.hpp"
 
 using test::contains;
@@ -25,11 +28,33 @@ TEST_CASE("images grow, get a border and lose one") {
         pixels);
 }
 
+TEST_CASE("images grow by bilinear interpolation") {
+  const auto grown = [](const glia::extent2d& size, const glia::shape& s,
+                        const std::vector<float>& values) {
+    const glia::upsample2d layer{size, glia::interpolation::bilinear};
+    return test::outputs_of(layer, s, values, {});
+  };
+  CHECK(grown({1, 2}, one_image, pixels) ==
+        std::vector<float>{1, 1.25F, 1.75F, 2, 3, 3.25F, 3.75F, 4});
+  CHECK(grown({2, 1}, one_image, pixels) == std::vector<float>{1, 2, 1.5F, 2.5F, 2.5F, 3.5F, 3, 4});
+  CHECK(grown(1, one_image, pixels) == pixels);
+  CHECK(grown(2, {1, 1, 1, 1}, {7}) == std::vector<float>(4, 7));
+  const glia::shape s{2, 3, 2, 2};
+  const std::vector<float> values = test::by_formula(s, 71);
+  CHECK(test::distance(grown({2, 3}, s, values), glia_golden::bilinear_2x3) < tolerance::golden);
+  CHECK(test::distance(grown({1, 4}, s, values), glia_golden::bilinear_1x4) < tolerance::golden);
+  CHECK(glia::upsample2d{2, glia::interpolation::bilinear}.description() ==
+        "upsample2d(2x2, bilinear)");
+}
+
 TEST_CASE("layers that resize have the right gradients") {
   const glia::cpu<double> device;
   const glia::testing::check_input x({2, 5, 4, 3}, 1U);
   CHECK(glia::testing::layer_gradient_error(device, glia::upsample2d{{2, 3}}, x) <
         tolerance::gradient);
+  CHECK(glia::testing::layer_gradient_error(device,
+                                            glia::upsample2d{{2, 3}, glia::interpolation::bilinear},
+                                            x) < tolerance::gradient);
   CHECK(glia::testing::layer_gradient_error(device, glia::zero_pad2d{{1, 2, 0, 3}}, x) <
         tolerance::gradient);
   CHECK(glia::testing::layer_gradient_error(device, glia::crop2d{{1, 2, 0, 3}}, x) <

@@ -1,25 +1,89 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "glia/layers/scope.hpp"
 #include "glia/layers/window.hpp"
 #include "glia/ops/arrangement.hpp"
+#include "glia/ops/elementwise.hpp"
 #include "glia/ops/reductions.hpp"
 
 namespace glia {
 
-/// Enlarges images by repeating rows and columns (nearest-neighbor interpolation).
+/// The ways to compute the pixels of an enlarged image.
+enum class interpolation : std::uint8_t {
+  nearest,  ///< Each pixel is a copy of the nearest pixel of the image.
+  bilinear  ///< Each pixel is a weighted mean of the four nearest pixels of the image.
+};
+
+namespace detail {
+
+/// Enlarges x by linear interpolation along axis 1 or 2 of (N, H, W, C).
+///
+/// An element of the result at position j is at (j + 1/2) / factor - 1/2 in x: all elements are
+/// squares with their centers at half-integers. Outside of the outermost centers, x is constant.
+[[nodiscard]] inline variable interpolate(const variable& x, std::size_t axis, std::size_t factor) {
+  if (factor == 1) {
+    return x;
+  }
+  // Each element becomes `factor` elements, each the weighted sum of the element and its neighbors.
+  const auto count = static_cast<double>(factor);
+  std::vector<double> of_previous(factor);
+  std::vector<double> of_element(factor);
+  std::vector<double> of_next(factor);
+  for (std::size_t j = 0; j < factor; ++j) {
+    const double offset = (static_cast<double>(j) + 0.5) / count - 0.5;
+    of_previous[j] = std::max(-offset, 0.0);
+    of_next[j] = std::max(offset, 0.0);
+    of_element[j] = 1 - std::abs(offset);
+  }
+  const shape extents = x.shape();
+  const std::size_t length = extents[axis];
+  const std::size_t inner = axis == 1 ? extents[2] * extents[3] : extents[3];
+  const std::size_t outer = axis == 1 ? extents[0] : extents[0] * extents[1];
+  const auto weighted = [&](const variable& elements, const std::vector<double>& weights) {
+    return ops::reshape(elements, {outer, length, 1, inner}) *
+           x.device().from_host(std::span<const double>(weights), {factor, 1});
+  };
+  const auto slice = [&](std::size_t begin, std::size_t extent) {
+    return ops::slice(x, {.axis = axis, .begin = begin, .extent = extent});
+  };
+  const auto axis_number = static_cast<std::ptrdiff_t>(axis);
+  const variable previous = ops::concat({slice(0, 1), slice(0, length - 1)}, axis_number);
+  const variable next = ops::concat({slice(1, length - 1), slice(length - 1, 1)}, axis_number);
+  shape enlarged = extents;
+  enlarged[axis] = length * factor;
+  return ops::reshape(
+      weighted(previous, of_previous) + weighted(x, of_element) + weighted(next, of_next),
+      enlarged);
+}
+
+}  // namespace detail
+
+/// Enlarges images by whole factors.
 ///
 /// The input is (N, H, W, C) and the output (N, H * size.height, W * size.width, C).
 ///
-/// Throws `shape_error` if the input does not have four axes, and `value_error` if `size` is 0.
+/// With `interpolation::nearest`, rows and columns are repeated. With `interpolation::bilinear`,
+/// pixel j of the output is at (j + 1/2) / size - 1/2 in the input, and its value is interpolated
+/// linearly between the rows and the columns next to it. Beyond the centers of the outermost rows
+/// and columns, the values are those of these rows and columns.
+///
+/// Throws `shape_error` if the input does not have four axes or has no pixels, and `value_error` if
+/// `size` is 0.
 struct upsample2d {
   extent2d size = 2;  ///< Factors for rows and columns, at least 1; one number sets both.
+  /// How pixels between the pixels of the input are computed.
+  glia::interpolation interpolation = glia::interpolation::nearest;
 
   static constexpr std::string_view type_name = "upsample2d";
 
@@ -27,12 +91,20 @@ struct upsample2d {
     const shape extents = x.shape();
     s.expect(extents.rank() == 4, "expected images (N, H, W, C), got ", batch_text(extents));
     s.expect_value(size.height > 0 && size.width > 0, "expected a size of at least 1, got ", size);
+    if (interpolation == glia::interpolation::bilinear) {
+      s.expect(extents[1] > 0 && extents[2] > 0, "expected images with pixels, got ",
+               batch_text(extents));
+      return detail::interpolate(detail::interpolate(x, 1, size.height), 2, size.width);
+    }
     const shape apart{extents[0], extents[1], 1, extents[2], 1, extents[3]};
     const shape repeated{extents[0], extents[1], size.height, extents[2], size.width, extents[3]};
     const shape out{extents[0], extents[1] * size.height, extents[2] * size.width, extents[3]};
     return ops::reshape(ops::broadcast_to(ops::reshape(std::move(x), apart), repeated), out);
   }
-  [[nodiscard]] std::string description() const { return text("upsample2d(", size, ')'); }
+  [[nodiscard]] std::string description() const {
+    return text("upsample2d(", size,
+                interpolation == glia::interpolation::bilinear ? ", bilinear" : "", ')');
+  }
   friend bool operator==(const upsample2d&, const upsample2d&) = default;
 };
 
