@@ -1,4 +1,4 @@
-"""Writes keras_losses_golden.hpp: what Keras gives for focal cross-entropies.
+"""Writes keras_losses_golden.hpp: what Keras gives for focal cross-entropies and for Dice losses.
 
 Run it with Keras 3 on any of its backends, then clang-format -i:
 
@@ -46,6 +46,17 @@ def arrays():
     yield array("double", "focal_sigmoid_losses", [
         keras.losses.BinaryFocalCrossentropy(gamma=gamma, from_logits=True, reduction="none",
                                              dtype="float64")(labels.astype(float), exact) for gamma in GAMMAS])
+    images = (2 * rng.normal(size=(3, 4, 5, 3))).astype(numpy.float32)
+    pixels = rng.integers(0, 3, (3, 4, 5))
+    masks = rng.integers(0, 2, images.shape)
+    yield array("float", "dice_logits", images)
+    yield array("float", "dice_classes", pixels)
+    yield array("float", "dice_masks", masks)
+    # For each sample and channel. Keras applies neither the softmax nor the sigmoid.
+    dice = keras.losses.Dice(axis=(1, 2), reduction="none", dtype="float64")
+    exact = images.astype(numpy.float64)
+    yield array("double", "softmax_dice_losses", dice(numpy.eye(3)[pixels], keras.ops.softmax(exact)))
+    yield array("double", "sigmoid_dice_losses", dice(masks.astype(float), keras.ops.sigmoid(exact)))
 
 
 path = pathlib.Path(__file__).with_name("keras_losses_golden.hpp")

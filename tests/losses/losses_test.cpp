@@ -24,7 +24,7 @@ std::vector<float> losses(const Loss& loss, const glia::shape& s, std::vector<fl
   if (values.empty()) {
     t.labels = device.from_host(std::span<const std::int32_t>(classes), {classes.size()});
   } else {
-    const bool rows = s.rank() > 2 && values.size() * s.back() == s.size();
+    const bool rows = s.rank() > 2 && s.back() > 1 && values.size() * s.back() == s.size();
     t.values = test::tensor_of(device, rows ? glia::without_last_axis(s) : s, std::move(values));
   }
   const auto out = tape.constant(test::tensor_of(device, s, std::move(y)));
@@ -140,6 +140,105 @@ TEST_CASE("focal losses are Keras's") {
              {0, 600}) < tolerance::hand_computed);
   CHECK(near(losses(glia::sigmoid_cross_entropy{.focal_gamma = 2}, {2, 1}, {300, 300}, {0, 1}),
              {300, 0}) < tolerance::hand_computed);
+}
+
+TEST_CASE("Dice losses of classes, distributions and masks") {
+  using softmax = glia::softmax_dice;
+  using sigmoid = glia::sigmoid_dice;
+  // Probabilities (0.5, 0.5) and (0.75, 0.25) for two pixels.
+  const glia::shape s{1, 1, 2, 2};
+  const std::vector<float> y{0, 0, std::log(3.0F), 0};
+  const double first = 2 * 0.5 / (1.25 + 1);
+  const double second = 2 * 0.25 / (0.75 + 1);
+  const softmax exact{.smooth = 1e-9};
+  CHECK(near(losses(exact, s, y, {}, {0, 1}), {1 - (first + second) / 2}) <
+        tolerance::hand_computed);
+  CHECK(losses(exact, s, y, {}, {1, 0, 0, 1}) == losses(exact, s, y, {}, {0, 1}));
+  CHECK(near(losses(softmax{.smooth = 1e-9, .class_weight = {1, 3}}, s, y, {}, {0, 1}),
+             {1 - (first + 3 * second) / 4}) < tolerance::hand_computed);
+  CHECK(near(losses(softmax{.smooth = 1}, s, y, {}, {0, 1}), {1 - (2 / 3.25 + 1.5 / 2.75) / 2}) <
+        tolerance::hand_computed);
+  // A pixel without a class counts in no sum.
+  CHECK(near(losses(exact, s, y, {}, {-1, 1}), {1 - 0.5 / 1.25 / 2}) < tolerance::hand_computed);
+  CHECK(losses(exact, s, y, {}, {-1, -1}) == std::vector<float>{0});
+
+  const sigmoid mask{.smooth = 1e-9};
+  const std::vector<float> logits{0, std::log(3.0F), -std::log(3.0F)};
+  CHECK(near(losses(mask, {1, 3, 1}, logits, {}, {1, 1, 0}), {1 - 2.5 / 3.5}) <
+        tolerance::hand_computed);
+  CHECK(near(losses(mask, {1, 3, 1}, logits, {}, {0.5F, 0.5F, 0}), {1 - 1.25 / 2.5}) <
+        tolerance::hand_computed);
+  CHECK(near(losses(sigmoid{.smooth = 1}, {1, 3, 1}, logits, {}, {0, 0, 0}), {1 - 1 / 2.5}) <
+        tolerance::hand_computed);
+  CHECK(near(losses(sigmoid{.class_weight = {0, 2}}, {1, 2, 2}, {7, 40, 7, -40}, {}, {0, 1, 0, 0}),
+             {0}) < tolerance::hand_computed);
+  // Far out, where exp overflows.
+  CHECK(near(losses(mask, {1, 2, 1}, {400, -400}, {}, {1, 0}), {0}) < tolerance::hand_computed);
+}
+
+TEST_CASE("Dice losses are Keras's, for each sample and class") {
+  namespace golden = glia_golden;
+  const glia::shape s{3, 4, 5, 3};
+  const std::vector<float> logits(golden::dice_logits.begin(), golden::dice_logits.end());
+  const auto check = [&](const auto& loss, const auto& targets, const auto& expected) {
+    std::vector<double> means{0, 0, 0};
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      means[i / 3] += expected[i] / 3;
+    }
+    INFO(loss.description());
+    CHECK(near(losses(loss, s, logits, {}, {targets.begin(), targets.end()}), means) <
+          tolerance::hand_computed);
+  };
+  check(glia::softmax_dice{.smooth = 1e-7}, golden::dice_classes, golden::softmax_dice_losses);
+  check(glia::sigmoid_dice{.smooth = 1e-7}, golden::dice_masks, golden::sigmoid_dice_losses);
+}
+
+TEST_CASE("Dice losses have the right gradients") {
+  const glia::cpu<double> device;
+  const glia::testing::check_input y({2, 3, 2, 3}, 1U, 2);
+  const auto error = [&](const auto& loss, const glia::testing::check_input& targets) {
+    return glia::testing::loss_gradient_error(device, loss, y, targets);
+  };
+  const glia::testing::check_input classes({2, 3, 2}, {0, 1, 2, -1, 1, 1, 2, 2, 0, -1, 0, 2});
+  CHECK(error(glia::softmax_dice{}, classes) < tolerance::gradient);
+  CHECK(error(glia::softmax_dice{.smooth = 1, .class_weight = {0, 1, 2}}, classes) <
+        tolerance::gradient);
+  const glia::testing::check_input values({2, 3, 2, 3}, 2U, 0.5, 0.5);
+  CHECK(error(glia::softmax_dice{}, values) < tolerance::gradient);
+  CHECK(error(glia::sigmoid_dice{.class_weight = {1, 1, 3}}, values) < tolerance::gradient);
+}
+
+TEST_CASE("Dice losses say what does not fit") {
+  using test::contains;
+  using test::message_of;
+  CHECK(message_of<glia::shape_error>([] {
+          (void)losses(glia::softmax_dice{}, {1, 3}, {1, 2, 3}, {0});
+        }) ==
+        "softmax_dice: expected logits for each pixel, such as (N, H, W, K) with K of at least 2, "
+        "got (N, 3); end the model in a convolution, such as conv2d{.filters = K, .kernel_size = "
+        "1}");
+  CHECK(contains(message_of<glia::shape_error>([] {
+                   (void)losses(glia::softmax_dice{}, {1, 2, 1}, {1, 2}, {}, {0, 1});
+                 }),
+                 "with K of at least 2, got (N, 2, 1)"));
+  CHECK(contains(message_of<glia::shape_error>([] {
+                   (void)losses(glia::sigmoid_dice{}, {1, 2, 1}, {1, 2}, {1});
+                 }),
+                 "sigmoid_dice: expected targets for each pixel, got one class for each sample"));
+  CHECK(
+      contains(message_of<glia::shape_error>([] {
+                 (void)losses(glia::softmax_dice{.class_weight = {1}}, {1, 1, 2}, {1, 2}, {}, {0});
+               }),
+               "softmax_dice: expected a class_weight with 2 weights, one for each class, got 1"));
+  CHECK(message_of<glia::value_error>([] {
+          (void)losses(glia::softmax_dice{.class_weight = {0, 0}}, {1, 1, 2}, {1, 2}, {}, {0});
+        }) == "softmax_dice: expected a class_weight with a weight above 0, got 2 weights of 0");
+  for (const double smooth : {0.0, -1.0, static_cast<double>(NAN)}) {
+    CHECK(contains(message_of<glia::value_error>([&] {
+                     (void)losses(glia::sigmoid_dice{.smooth = smooth}, {1, 1, 1}, {1}, {}, {1});
+                   }),
+                   "sigmoid_dice: expected a finite smooth above 0, got "));
+  }
 }
 
 TEST_CASE("regression losses") {

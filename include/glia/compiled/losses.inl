@@ -9,6 +9,8 @@ GLIA_LOSS(mean_squared_error)
 GLIA_LOSS(mean_absolute_error)
 GLIA_LOSS(huber)
 GLIA_LOSS(hinge)
+GLIA_LOSS(softmax_dice)
+GLIA_LOSS(sigmoid_dice)
 #undef GLIA_LOSS
 
 #define GLIA_OPTIMIZER(rule)                                                                      \

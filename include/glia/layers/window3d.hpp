@@ -6,11 +6,9 @@
 #include <ostream>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "glia/layers/scope.hpp"
 #include "glia/layers/window.hpp"
-#include "glia/ops/arrangement.hpp"
 #include "glia/ops/reductions.hpp"
 
 namespace glia {
