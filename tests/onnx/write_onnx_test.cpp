@@ -157,6 +157,25 @@ TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same n
                 sequential{glia::embedding{7, 4}, glia::conv1d{.filters = 3, .kernel_size = 2},
                            glia::flatten{}, glia::dense{2, glia::gelu}},
                 {6}, 7);
+  const glia::inputs columns{
+      glia::input{"numbers", {2}, glia::standardize{.missing_indicator = true}},
+      glia::input{"class", {1}, glia::one_hot{4}},
+      glia::input{"day", {1}, glia::periodic_encoding{7}}};
+  check_written("columns of a table", sequential{columns, glia::dense{3}}, {4}, 5);
+  check_written("missing values",
+                sequential{glia::lambda{"sqrt", [](auto x) { return glia::ops::sqrt(x); }},
+                           glia::standardize{.missing_indicator = true}},
+                {5});
+  check_written(
+      "volumes",
+      sequential{glia::conv3d{.filters = 4, .kernel_size = {2, 3, 3}, .padding = glia::same},
+                 glia::max_pool3d{}, glia::flatten{}, glia::dense{2}},
+      {4, 5, 6, 2});
+  check_written("largest values and sums of steps",
+                sequential{glia::lambda{"cumulative_sum",
+                                        [](auto x) { return glia::ops::cumulative_sum(x, 1); }},
+                           glia::lambda{"max", [](auto x) { return glia::ops::max(x, {1}); }}},
+                {5, 3});
   check_written("of one's own",
                 sequential{glia::dense{4}, glia::lambda{"halve", [](auto x) { return x * 0.5; }}},
                 {3});
