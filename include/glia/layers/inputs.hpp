@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -64,6 +65,7 @@ template <class Join, class... Layers>
 class inputs {
  public:
   using contains_layers = void;
+  static constexpr std::string_view type_name = "inputs";
 
   static_assert(branch_join<Join> && (layer<Layers> && ...) && sizeof...(Layers) > 0,
                 "inputs: expected arguments glia::input{name, shape, layer}, and optionally a join "

@@ -31,7 +31,7 @@ class layer_names {
   /// Begins a name scope with a path that does not depend on the current one.
   void enter_path(std::string path) {
     if (is_used()) {
-      scopes_.push_back({std::move(path), true, {}});
+      scopes_.push_back({std::move(path), true, {}, {}});
     }
   }
   /// Ends the current name scope.
@@ -41,20 +41,26 @@ class layer_names {
     }
   }
 
-  /// Notes that a container runs: its layers do not get the path of the name scope as their name.
-  /// Layers must have names.
-  void note_container() { scopes_.back().of_one_layer = false; }
+  /// Returns the name of a container that begins to run: the path of the name scope if nothing has
+  /// run in it yet, as for the body of `named`, or the container's type and number. `type_name` is
+  /// empty for a type without a name; such a container has no name. Its layers do not get the path
+  /// of the name scope as their name. Layers must have names.
+  [[nodiscard]] std::string next_container(std::string_view type_name) {
+    return scopes_.back().next_container(type_name);
+  }
   /// Returns the name of the next layer of a type. Layers must have names.
   [[nodiscard]] std::string next(std::string_view type_name) {
     return scopes_.back().next(type_name);
   }
 
  private:
-  /// A name scope: its path, and the number of layers of each type that have run in it.
+  /// A name scope: its path, and the numbers of layers and of containers of each type that have run
+  /// in it.
   struct name_scope {
     std::string path;
     bool of_one_layer = false;  // the next layer gets the path as its name
     std::map<std::string, std::size_t, std::less<>> counts;
+    std::map<std::string, std::size_t, std::less<>> container_counts;
 
     [[nodiscard]] std::string inside(std::string_view name) const {
       return path.empty() ? std::string(name) : text(path, '.', name);
@@ -64,6 +70,14 @@ class layer_names {
         return path;
       }
       return inside(text(type_name, '_', counts[std::string(type_name)]++));
+    }
+    [[nodiscard]] std::string next_container(std::string_view type_name) {
+      if (std::exchange(of_one_layer, false)) {
+        return path;
+      }
+      return type_name.empty()
+                 ? ""
+                 : inside(text(type_name, '_', container_counts[std::string(type_name)]++));
     }
   };
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -45,6 +46,7 @@ template <class... Layers>
 class outputs {
  public:
   using contains_layers = void;
+  static constexpr std::string_view type_name = "outputs";
 
   static_assert((layer<Layers> && ...) && sizeof...(Layers) > 0,
                 "outputs: expected arguments glia::output{name, layer}");

@@ -176,6 +176,7 @@ template <class Join, class... Branches>
 class parallel {
  public:
   using contains_layers = void;
+  static constexpr std::string_view type_name = "parallel";
 
   static_assert(branch_join<Join> && (layer<Branches> && ...) && sizeof...(Branches) > 0,
                 "parallel: expected layers, such as glia::dense{10}, and optionally a join such as "

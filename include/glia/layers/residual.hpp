@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -30,6 +31,7 @@ struct residual {
   glia::activation activation = linear;  ///< Activation function of the sum.
 
   using contains_layers = void;
+  static constexpr std::string_view type_name = "residual";
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     const auto mask = s.step_mask();
     const variable main = s.run(body, x, "residual", 0);

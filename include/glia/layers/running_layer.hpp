@@ -14,6 +14,9 @@ namespace glia::detail {
 /// A running layer inside of its containers: a linked list on the stack, formatted only when a
 /// message needs it.
 struct running_layer {
+  /// The type name of a layer whose type has none.
+  static constexpr std::string_view no_type_name = "layer";
+
   const running_layer* outer;
   std::string_view holder_name;
   std::size_t index;
@@ -24,7 +27,8 @@ struct running_layer {
   bool contains_layers;
   bool sets_axes;
   bool preserves_output_kind;
-  std::string name = {};                 // features.conv2d_0; empty if layers are not named
+  // features.conv2d_0; empty if layers are not named, and for a container without a name
+  std::string name = {};
   std::uint32_t recorded_in = 0;         // the place of the enclosing layer on the recorder
   mutable std::size_t inner_layers = 0;  // number of layers run inside without an index
 };
@@ -33,7 +37,7 @@ struct running_layer {
 template <class Layer>
 [[nodiscard]] running_layer make_running_layer(const Layer& layer, const running_layer* outer,
                                                std::string_view holder_name, std::size_t index) {
-  std::string_view type_name = "layer";
+  std::string_view type_name = running_layer::no_type_name;
   if constexpr (requires { Layer::type_name; }) {
     type_name = Layer::type_name;
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/function_ref.hpp"
 #include "glia/core/output_kind.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/layers/adaptation.hpp"
@@ -25,7 +26,13 @@
 namespace glia {
 
 namespace detail {
+
 class plan_writer;
+
+/// A function that is called with the name and the output of each layer, and of each composition
+/// that has a name, when it has run. It may replace the output.
+using layer_probe = function_ref<void(const std::string& name, variable& y)>;
+
 }  // namespace detail
 
 /// Whether a model is trained or used for predictions; dropout and batch normalization depend on
@@ -78,6 +85,10 @@ class scope {
 
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
+
+  /// Calls `probe` after each layer of this run. Works only on recorders, because layers have no
+  /// names elsewhere. The probe must exist as long as the scope.
+  void set_probe(const detail::layer_probe& probe) { probe_ = &probe; }
 
   /// Returns the device on which the model runs.
   [[nodiscard]] const glia::device& device() const { return tape_->device(); }
@@ -234,7 +245,7 @@ class scope {
 
   // The work before and after each layer that does not depend on the layer's type.
   void enter(detail::running_layer& layer);
-  void leave(const detail::running_layer& layer, const shape& y, std::optional<output_kind> gives);
+  void leave(const detail::running_layer& layer, variable& y, std::optional<output_kind> gives);
   [[nodiscard]] detail::shared_layers::run enter_shared(const std::string& name);
   void leave_shared(const std::string& name, const detail::shared_layers::run& ended);
   void note_outputs(std::optional<output_kind> kind, const detail::running_layer* layer) const;
@@ -265,6 +276,7 @@ class scope {
   detail::layer_names names_{device().recording() != nullptr};
   detail::plan_writer* plan_ = nullptr;
   detail::adaptation* adaptation_ = nullptr;
+  const detail::layer_probe* probe_ = nullptr;
 };
 
 template <class Layer>
@@ -273,7 +285,7 @@ variable scope::run(const Layer& layer, variable x, std::string_view holder_name
   detail::running_layer frame = detail::make_running_layer(layer, innermost_, holder_name, index);
   enter(frame);
   variable y = layer(*this, std::move(x));
-  leave(frame, y.shape(), detail::declared_output_kind(layer));
+  leave(frame, y, detail::declared_output_kind(layer));
   return y;
 }
 

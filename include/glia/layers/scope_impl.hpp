@@ -106,7 +106,8 @@ GLIA_INLINE void scope::enter(detail::running_layer& layer) {
   if (graph* const calls = device().recording()) {
     layer.recorded_in = calls->place();
     if (layer.contains_layers) {
-      names_.note_container();
+      layer.name = names_.next_container(
+          layer.type_name == detail::running_layer::no_type_name ? "" : layer.type_name);
     } else {
       layer.name = names_.next(layer.type_name);
       calls->set_place(graph_place{layer.name});
@@ -117,14 +118,15 @@ GLIA_INLINE void scope::enter(detail::running_layer& layer) {
   }
 }
 
-GLIA_INLINE void scope::leave(const detail::running_layer& layer, const shape& y,
+GLIA_INLINE void scope::leave(const detail::running_layer& layer, variable& y,
                               std::optional<output_kind> gives) {
   if (plan_ != nullptr && !layer.contains_layers) {
-    plan_->finish_layer(y, layer.sets_axes);
+    plan_->finish_layer(y.shape(), layer.sets_axes);
   }
   if (step_mask_) {
     const shape& steps = step_mask_.shape();
-    if (y.rank() < 3 || y[0] != steps[0] || y[1] != steps[1]) {
+    const shape& outputs = y.shape();
+    if (outputs.rank() < 3 || outputs[0] != steps[0] || outputs[1] != steps[1]) {
       step_mask_ = {};
     }
   }
@@ -133,6 +135,9 @@ GLIA_INLINE void scope::leave(const detail::running_layer& layer, const shape& y
   }
   if (graph* const calls = device().recording()) {
     calls->set_place(layer.recorded_in);
+    if (probe_ != nullptr && !layer.name.empty()) {
+      (*probe_)(layer.name, y);
+    }
   }
   innermost_ = layer.outer;
 }
@@ -180,7 +185,7 @@ GLIA_INLINE const tensor& scope::next(std::string_view name, const shape& s,
   if (plan_ != nullptr && !shared_.is_repeated()) {
     expect_value(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
                  " is larger than any machine's memory; check the layer's units or filters");
-    expect_value(innermost_ != nullptr && !innermost_->name.empty(), "requests the parameter '",
+    expect_value(innermost_ != nullptr && !innermost_->contains_layers, "requests the parameter '",
                  name,
                  "', but declares contains_layers; a layer that contains layers has no parameters "
                  "itself, so put the parameter into one of them or remove contains_layers");
