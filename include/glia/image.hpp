@@ -9,6 +9,7 @@
 #include "glia/image/image_grid.hpp"
 #include "glia/image/jpeg.hpp"
 #include "glia/image/normalization.hpp"
+#include "glia/image/overlay.hpp"
 #include "glia/image/photo_samples.hpp"
 #include "glia/image/png.hpp"
 #include "glia/image/read_image.hpp"
