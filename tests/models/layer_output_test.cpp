@@ -14,37 +14,37 @@ using test::message_of;
 namespace {
 
 /// Two dense layers whose numbers can be computed by hand, with dropout between them.
-auto small_network() { return sequential{dense{2, glia::relu}, glia::dropout{0.5}, dense{1}}; }
+auto layered_network() { return sequential{dense{2, glia::relu}, glia::dropout{0.5}, dense{1}}; }
 template <class Model>
-void set_small_numbers(Model& net) {
+void set_layered_numbers(Model& net) {
   net.set("dense_0.kernel", xt::xarray<float>{{1, -1}, {2, 1}});
   net.set("dense_0.bias", xt::xarray<float>{0.5, 0});
   net.set("dense_1.kernel", xt::transpose(xt::xarray<float>{{3, -2}}));
   net.set("dense_1.bias", xt::xarray<float>{1});
 }
-const xt::xarray<float> small_inputs{{1, 2}, {2, -1}, {-3, 1}};
+const xt::xarray<float> layered_inputs{{1, 2}, {2, -1}, {-3, 1}};
 
 }  // namespace
 
 TEST_CASE("the output of each layer is computed in inference mode") {
-  glia::model net{small_network(), {2}};
-  set_small_numbers(net);
+  glia::model net{layered_network(), {2}};
+  set_layered_numbers(net);
   // x * kernel + bias: (5.5, 1), (0.5, -3), (-0.5, 4)
   const xt::xarray<float> hidden{{5.5, 1}, {0.5, 0}, {0, 4}};
-  CHECK((layer_output(net, "dense_0", small_inputs) == hidden));
-  CHECK((layer_output(net, "dropout_0", small_inputs) == hidden));
-  CHECK((layer_output(net, "dense_1", small_inputs) ==
+  CHECK((layer_output(net, "dense_0", layered_inputs) == hidden));
+  CHECK((layer_output(net, "dropout_0", layered_inputs) == hidden));
+  CHECK((layer_output(net, "dense_1", layered_inputs) ==
          xt::transpose(xt::xarray<float>{{15.5, 2.5, -7}})));
   // In batches, the last of which is shorter, and for no samples.
-  CHECK((layer_output(net, "dense_0", small_inputs, {.batch_size = 2}) == hidden));
-  CHECK((layer_output(net, "dense_0", small_inputs, {.batch_size = 1}) == hidden));
-  CHECK((layer_output(net, "dense_0", 2 * small_inputs) ==
+  CHECK((layer_output(net, "dense_0", layered_inputs, {.batch_size = 2}) == hidden));
+  CHECK((layer_output(net, "dense_0", layered_inputs, {.batch_size = 1}) == hidden));
+  CHECK((layer_output(net, "dense_0", 2 * layered_inputs) ==
          xt::xarray<float>{{10.5, 2}, {0.5, 0}, {0, 8}}));
   const xt::xarray<float> none = layer_output(net, "dense_0", xt::zeros<float>({0, 2}));
   CHECK((none.shape(0) == 0 && none.shape(1) == 2));
 
-  glia::model precise{small_network(), {2}, glia::reference<double>{}};
-  set_small_numbers(precise);
+  glia::model precise{layered_network(), {2}, glia::reference<double>{}};
+  set_layered_numbers(precise);
   const xt::xarray<double> y =
       layer_output<double>(precise, "dense_1", xt::xarray<double>{{0.1, 0}});
   CHECK(y(0, 0) == Approx(3 * 0.6 + 1).epsilon(1e-15));
@@ -59,7 +59,7 @@ TEST_CASE("the outputs of layers that return their input, and of the first and t
   CHECK((layer_output(net, "flatten_0", x) == rows));
   CHECK((layer_output(net, "identity_1", x) == net.predict(x)));
   const glia::model single{dense{2}, {2}};
-  CHECK((layer_output(single, "dense_0", small_inputs) == single.predict(small_inputs)));
+  CHECK((layer_output(single, "dense_0", layered_inputs) == single.predict(layered_inputs)));
 }
 
 TEST_CASE("compositions have outputs by their names, and by their types and numbers") {
@@ -71,8 +71,8 @@ TEST_CASE("compositions have outputs by their names, and by their types and numb
                  glia::residual{dense{3}},
                  glia::parallel{glia::join::add{}, glia::identity{}, glia::identity{}}, dense{1}},
       {2}};
-  const auto of = [&](const std::string& name) { return layer_output(net, name, small_inputs); };
-  CHECK(xt::allclose(of("residual_0"), xt::maximum(of("dense_1") + small_inputs, 0)));
+  const auto of = [&](const std::string& name) { return layer_output(net, name, layered_inputs); };
+  CHECK(xt::allclose(of("residual_0"), xt::maximum(of("dense_1") + layered_inputs, 0)));
   CHECK(xt::allclose(of("features"), xt::maximum(of("features.dense_0"), 0)));
   const xt::xarray<float> branches = of("branches");
   CHECK((xt::view(branches, xt::all(), xt::range(0, 2)) == of("branches.dense_0")));
@@ -97,15 +97,15 @@ TEST_CASE("a shared layer has an output for each call, and named inputs and outp
 }
 
 TEST_CASE("what has no output is refused with the names of the layers") {
-  const glia::model net{small_network(), {2}};
+  const glia::model net{layered_network(), {2}};
   const auto message = [&](const std::string& name, const xt::xarray<float>& x) {
     return message_of<glia::error>([&] { static_cast<void>(layer_output(net, name, x)); });
   };
-  CHECK(message("dens_0", small_inputs) ==
+  CHECK(message("dens_0", layered_inputs) ==
         "layer_output: there is no layer 'dens_0'; the layers are: dense_0, dropout_0, dense_1; to "
         "read the output of another composition, give it a name with glia::named");
   CHECK(
-      message("", small_inputs) ==
+      message("", layered_inputs) ==
       "layer_output: expected the name of a layer, got an empty string; summary prints the names");
   CHECK(message("dense_0", xt::ones<float>({1, 3})) ==
         "layer_output: expected samples of shape (N, 2), got (1, 3)");

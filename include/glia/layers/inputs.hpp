@@ -115,8 +115,9 @@ class inputs {
   [[nodiscard]] static variable run_one(scope& s, const input<Layer>& part, const variable& row) {
     const shape extents = batch_of(row.shape()[0], part.shape);
     const scope::name_scope called(s, part.name);
-    s.add_input(part.name, extents);
-    return s.run(part.layer, ops::reshape(row, extents), part.name, scope::no_index);
+    variable x = ops::reshape(row, extents);
+    s.add_input(part.name, x);
+    return s.run(part.layer, std::move(x), part.name, scope::no_index);
   }
 
   Join join_{};

@@ -78,7 +78,7 @@ class outputs {
   [[nodiscard]] static variable run_one(scope& s, const output<Layer>& part, const variable& x) {
     const scope::name_scope called(s, part.name);
     variable y = s.run(part.layer, x, part.name, scope::no_index);
-    s.add_output(part.name, y.shape());
+    s.add_output(part.name, y);
     const shape row{y.shape()[0], sample_of(y.shape()).size()};
     return ops::reshape(std::move(y), row);
   }

@@ -13,6 +13,7 @@
 #include "glia/core/row_part.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/kernels/arrangement.hpp"
+#include "glia/layers/layer_graph.hpp"
 #include "glia/layers/parameters.hpp"
 #include "glia/layers/plan.hpp"
 
@@ -23,24 +24,33 @@ class plan_writer {
  public:
   /// Starts the plan of a model with inputs of shape `input`. The graph `calls` records the model's
   /// kernels.
-  plan_writer(const graph& calls, const shape& input) : calls_(&calls), input_(input) {}
+  plan_writer(graph& calls, const shape& input) : calls_(&calls), links_(calls), input_(input) {}
 
   /// Begins a layer. Kernels that are recorded until `finish_layer` belong to this layer or to the
-  /// layers inside it.
-  void start_layer(const std::string& name, std::string description, bool frozen) {
+  /// layers inside it. `x` is its input, and `mask` the mask of sequences or `no_value`.
+  void start_layer(const std::string& name, std::string description, bool frozen, value_id x,
+                   value_id mask) {
     assign_nodes();
     open_.push_back(plan_.layers.size());
     plan_.layers.push_back({name, std::move(description), {}});
     plan_.layers.back().frozen = frozen;
+    links_.start_layer(plan_.layers.back(), open_.back(), x, mask);
   }
-  /// Ends the innermost running layer.
-  void finish_layer(const shape& output, bool sets_axes) {
+  /// Ends the innermost running layer, whose output is `y`. Returns the value that later layers
+  /// read instead; see `layer_graph_writer::finish_layer`.
+  [[nodiscard]] value_id finish_layer(value_id y, const shape& output, bool sets_axes) {
     as_given_ = as_given_ && !sets_axes && output == input_;
     untouched_ = false;
     assign_nodes();
     plan_.layers[open_.back()].output = output;
     open_.pop_back();
+    return links_.finish_layer(y, output);
   }
+
+  /// Begins a composition, whose name can be empty.
+  void start_container(const std::string& name) { links_.start_container(name); }
+  /// Ends the innermost running composition.
+  void finish_container() { links_.finish_container(); }
 
   /// Adds a parameter to the innermost running layer. Returns false if another parameter has this
   /// name.
@@ -75,26 +85,31 @@ class plan_writer {
     }
   }
 
-  /// Adds the next input to the row of inputs. `s` is its shape with the batch axis. The layers
-  /// that run next receive this input. Returns false if another input has this name.
-  [[nodiscard]] bool add_input(std::string_view name, const shape& s) {
+  /// Adds the next input to the row of inputs. `x` is its value and `s` its shape with the batch
+  /// axis. The layers that run next receive this input. Returns false if another input has this
+  /// name.
+  [[nodiscard]] bool add_input(std::string_view name, value_id x, const shape& s) {
+    links_.add_input(name, x, s);
     input_ = s;
     input_offset_ = row_size(plan_.inputs);
     as_given_ = true;
     untouched_ = true;
     return add_part(plan_.inputs, {std::string(name), sample_of(s), input_offset_});
   }
-  /// Adds the next output to the row of outputs. `s` is its shape with the batch axis. Returns
-  /// false if another output has this name.
-  [[nodiscard]] bool add_output(std::string_view name, const shape& s) {
+  /// Adds the next output to the row of outputs. `y` is its value and `s` its shape with the batch
+  /// axis. Returns false if another output has this name.
+  [[nodiscard]] bool add_output(std::string_view name, value_id y, const shape& s) {
+    links_.add_output(name, y, s);
     return add_part(plan_.outputs, {std::string(name), sample_of(s), row_size(plan_.outputs), 0,
                                     plan_.gives, plan_.giver});
   }
 
-  /// Marks the end of the forward pass: kernels recorded from now on belong to the backward pass.
-  void end_forward(const shape& output) {
+  /// Marks the end of the forward pass, whose result is `y`: kernels recorded from now on belong to
+  /// the backward pass.
+  void end_forward(value_id y, const shape& output) {
     assign_nodes();
     plan_.output = output;
+    plan_.nodes = links_.finish(y);
   }
 
   /// Counts the operations and bytes of each layer, and returns the plan.
@@ -111,13 +126,15 @@ class plan_writer {
       const bool relabels = nodes[n].kernel.relabels(calls_->specs(nodes[n].operands));
       for (const value_id id : nodes[n].results) {
         if (id != no_value) {
-          layer_of_value[id] = relabels ? layer_of_value[nodes[n].operands[0]] : layer;
+          layer_of_value[id] =
+              relabels ? layer_of_value[links_.original(nodes[n].operands[0])] : layer;
         }
       }
     }
     std::vector<bool> counted(layer_of_value.size(), false);
     for (std::size_t n = layer_of_node_.size(); n < nodes.size(); ++n) {
-      for (const value_id id : nodes[n].operands) {
+      for (const value_id operand : nodes[n].operands) {
+        const value_id id = links_.original(operand);
         if (id != no_value && layer_of_value[id] != nobody && !counted[id]) {
           counted[id] = true;
           const tensor_spec s = calls_->spec(id);
@@ -144,7 +161,8 @@ class plan_writer {
     layer_of_node_.resize(calls_->nodes().size(), open_.empty() ? nobody : open_.back());
   }
 
-  const graph* calls_;
+  graph* calls_;
+  layer_graph_writer links_;
   shape input_;
   std::size_t input_offset_ = 0;  // first element of the input in a sample
   bool as_given_ = true;

@@ -176,13 +176,13 @@ class scope {
   /// are checked if this layer reads them directly.
   void expect_integers(const shape& x, std::size_t count) const;
 
-  /// Declares the next named input of the model. A sample is a row that holds all named inputs in
+  /// Declares the next named input x of the model. A sample is a row that holds all named inputs in
   /// this order. The layers that run next receive this input. Throws `value_error` if another input
   /// has this name.
-  void add_input(std::string_view name, const shape& s) const;
-  /// Declares the next named output of the model. The model's output for a sample is a row that
+  void add_input(std::string_view name, const variable& x) const;
+  /// Declares the next named output y of the model. The model's output for a sample is a row that
   /// holds all named outputs in this order. Throws `value_error` if another output has this name.
-  void add_output(std::string_view name, const shape& s) const;
+  void add_output(std::string_view name, const variable& y) const;
 
   /// The index that `run` expects for the only layer of a container.
   static constexpr std::size_t no_index = std::numeric_limits<std::size_t>::max();
@@ -244,7 +244,7 @@ class scope {
   }
 
   // The work before and after each layer that does not depend on the layer's type.
-  void enter(detail::running_layer& layer);
+  void enter(detail::running_layer& layer, const variable& x);
   void leave(const detail::running_layer& layer, variable& y, std::optional<output_kind> gives);
   [[nodiscard]] detail::shared_layers::run enter_shared(const std::string& name);
   void leave_shared(const std::string& name, const detail::shared_layers::run& ended);
@@ -283,7 +283,7 @@ template <class Layer>
 variable scope::run(const Layer& layer, variable x, std::string_view holder_name,
                     std::size_t index) {
   detail::running_layer frame = detail::make_running_layer(layer, innermost_, holder_name, index);
-  enter(frame);
+  enter(frame, x);
   variable y = layer(*this, std::move(x));
   leave(frame, y, detail::declared_output_kind(layer));
   return y;

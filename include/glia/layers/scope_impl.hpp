@@ -88,20 +88,20 @@ GLIA_INLINE void scope::expect_integers(const shape& x, std::size_t count) const
   }
 }
 
-GLIA_INLINE void scope::add_input(std::string_view name, const shape& s) const {
+GLIA_INLINE void scope::add_input(std::string_view name, const variable& x) const {
   if (plan_ != nullptr) {
-    expect_value(plan_->add_input(name, s), "the model has two inputs named '", name,
-                 "'; give each its own name");
+    expect_value(plan_->add_input(name, x.value().number(), x.shape()),
+                 "the model has two inputs named '", name, "'; give each its own name");
   }
 }
-GLIA_INLINE void scope::add_output(std::string_view name, const shape& s) const {
+GLIA_INLINE void scope::add_output(std::string_view name, const variable& y) const {
   if (plan_ != nullptr) {
-    expect_value(plan_->add_output(name, s), "the model has two outputs named '", name,
-                 "'; give each its own name");
+    expect_value(plan_->add_output(name, y.value().number(), y.shape()),
+                 "the model has two outputs named '", name, "'; give each its own name");
   }
 }
 
-GLIA_INLINE void scope::enter(detail::running_layer& layer) {
+GLIA_INLINE void scope::enter(detail::running_layer& layer, const variable& x) {
   innermost_ = &layer;
   if (graph* const calls = device().recording()) {
     layer.recorded_in = calls->place();
@@ -112,16 +112,24 @@ GLIA_INLINE void scope::enter(detail::running_layer& layer) {
       layer.name = names_.next(layer.type_name);
       calls->set_place(graph_place{layer.name});
     }
-    if (plan_ != nullptr && !layer.contains_layers) {
-      plan_->start_layer(layer.name, layer.describe(layer.layer), frozen_);
+    if (plan_ != nullptr && layer.contains_layers) {
+      plan_->start_container(layer.name);
+    } else if (plan_ != nullptr) {
+      plan_->start_layer(layer.name, layer.describe(layer.layer), frozen_, x.value().number(),
+                         step_mask_ ? step_mask_.number() : no_value);
     }
   }
 }
 
 GLIA_INLINE void scope::leave(const detail::running_layer& layer, variable& y,
                               std::optional<output_kind> gives) {
-  if (plan_ != nullptr && !layer.contains_layers) {
-    plan_->finish_layer(y.shape(), layer.sets_axes);
+  if (plan_ != nullptr && layer.contains_layers) {
+    plan_->finish_container();
+  } else if (plan_ != nullptr) {
+    const value_id output = plan_->finish_layer(y.value().number(), y.shape(), layer.sets_axes);
+    if (output != y.value().number()) {
+      y = {y.owner(), tensor::recorded(output, device().recording()->spec(output)), y.slot()};
+    }
   }
   if (step_mask_) {
     const shape& steps = step_mask_.shape();

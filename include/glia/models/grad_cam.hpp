@@ -92,8 +92,9 @@ template <class T>
 /// A call records and compiles the model. Any number of threads can call this function.
 ///
 /// Throws `value_error` for an unknown layer, for a class index that is too large, and if the
-/// outputs do not depend on the layer. Throws `shape_error` if the shape of the images does not fit
-/// or if the output of the layer is not (N, H', W', C').
+/// outputs do not depend on the layer; layers inside of an `onnx_model` have no gradients. Throws
+/// `shape_error` if the shape of the images does not fit or if the output of the layer is not
+/// (N, H', W', C').
 template <std::floating_point T = float, layer Description, class Expression>
 [[nodiscard]] xt::xarray<T> grad_cam(const model<Description>& net,
                                      const xt::xexpression<Expression>& images,

@@ -150,7 +150,8 @@ class inner_program {
         static_cast<bool>(result), caller, ": the outputs of the model have no gradient with ",
         "respect to ", place.layer.empty() ? "the samples" : "the layer '" + place.layer + "'",
         place.layer.empty() ? ", for example because an embedding reads them as integers"
-                            : "; choose a layer that the outputs depend on");
+                            : "; choose a layer that the outputs depend on, not one inside of "
+                              "an onnx_model");
     return result;
   }
 

@@ -19,12 +19,13 @@ GLIA_INLINE model_plan plan(function_ref<variable(scope&, variable)> describe, c
   glia::tape tape(calls);
   parameter_list parameters;
   std::vector<gradient_slot> slots;
-  plan_writer plan(calls.recorded(), batch_of(1, sample));
+  plan_writer plan(*calls.recording(), batch_of(1, sample));
   scope s(tape, parameters, slots, plan);
   variable y = describe(s, tape.constant(calls.input("inputs", real_of(batch_of(1, sample)))));
   const shape output = y.shape();
+  const value_id result = y.value().number();
   const variable total = ops::sum(y);
-  plan.end_forward(output);
+  plan.end_forward(result, output);
   if (total.needs_gradient()) {
     tape.backward(total);
   }

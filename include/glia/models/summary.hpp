@@ -1,6 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,25 +39,94 @@ namespace glia {
 
 namespace detail {
 
-/// Returns the rows of a summary: one for each layer. Consecutive frozen layers share a row.
-[[nodiscard]] inline std::vector<layer_summary> summary_rows(const model_plan& plan) {
-  std::vector<layer_summary> rows;
+/// One row of a summary: a layer, several frozen layers, or a join of branches.
+struct summary_row {
+  layer_summary layer;
+  std::vector<std::string> inputs = {};  ///< Names of the layers, joins and inputs that it reads.
+};
+
+/// The rows of a summary.
+struct summary_rows {
+  std::vector<summary_row> rows;
+  bool has_branches = false;  ///< Whether a row reads several others or is read by several.
+};
+
+/// Returns the rows of a summary. Consecutive frozen layers share a row.
+[[nodiscard]] inline summary_rows rows_of_summary(const model_plan& plan) {
+  summary_rows result;
+  std::vector<summary_row>& rows = result.rows;
   std::size_t together = 0;
-  for (const layer_summary& layer : plan.layers) {
+  const auto add_layer = [&](const layer_summary& layer) {
     together = layer.frozen ? together + 1 : 0;
     if (together < 2) {
-      rows.push_back(layer);
-      continue;
+      rows.push_back({layer});
+      return;
     }
-    layer_summary& row = rows.back();
+    layer_summary& row = rows.back().layer;
     row.name = text("frozen  ", together, " layers");
     row.description = "to " + layer.name;
     row.output = layer.output;
     row.parameters += layer.parameters;
     row.flops += layer.flops;
     row.activation_bytes += layer.activation_bytes;
+  };
+  if (plan.nodes.empty()) {  // a plan that was not made from a description
+    std::for_each(plan.layers.begin(), plan.layers.end(), add_layer);
+    return result;
   }
-  return rows;
+  // The row of each node. An input has no row.
+  constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> row_of(plan.nodes.size(), no_row);
+  const auto next_layer = [&](std::size_t n) {
+    while (n < plan.nodes.size() && plan.nodes[n].kind != layer_node_kind::layer) {
+      ++n;
+    }
+    return n;
+  };
+  for (std::size_t n = 0; n < plan.nodes.size(); ++n) {
+    const layer_node& node = plan.nodes[n];
+    if (node.kind == layer_node_kind::layer) {
+      add_layer(plan.layers[node.layer]);
+    } else if (node.kind == layer_node_kind::join) {
+      const std::size_t next = next_layer(n);
+      const bool is_inside =  // of a row of frozen layers
+          together > 0 && next < plan.nodes.size() && plan.layers[plan.nodes[next].layer].frozen;
+      if (!is_inside) {
+        together = 0;
+        rows.push_back({{node.name, node.description, node.output}});
+      }
+    } else {
+      continue;
+    }
+    row_of[n] = rows.size() - 1;
+  }
+  std::map<std::string, std::size_t> readers;
+  for (std::size_t n = 0; n < plan.nodes.size(); ++n) {
+    if (row_of[n] == no_row) {
+      continue;
+    }
+    std::vector<std::string>& inputs = rows[row_of[n]].inputs;
+    for (const std::size_t source : plan.nodes[n].sources) {
+      const std::string& name = plan.nodes[source].name;
+      const bool is_new = row_of[source] != row_of[n] &&
+                          std::find(inputs.begin(), inputs.end(), name) == inputs.end();
+      if (is_new) {
+        inputs.push_back(name);
+        const bool is_read_again = ++readers[name] > 1;
+        result.has_branches = result.has_branches || is_read_again || inputs.size() > 1;
+      }
+    }
+  }
+  return result;
+}
+
+/// Returns the texts with commas between them.
+[[nodiscard]] inline std::string with_commas(const std::vector<std::string>& texts) {
+  std::string result;
+  for (const std::string& part : texts) {
+    result += (result.empty() ? "" : ", ") + part;
+  }
+  return result;
 }
 
 }  // namespace detail
@@ -61,13 +134,17 @@ namespace detail {
 /// A text table of a model's layers. The columns are the output shape, the number of parameters,
 /// and, for one sample, the floating-point operations of the forward pass and the memory that is
 /// kept for the backward pass. Consecutive frozen layers share a row.
+///
+/// For a model with branches, another column lists the layers and inputs that each layer reads, and
+/// joins of branches have rows, such as `residual_0  add`.
 [[nodiscard]] inline std::string summary_table(const model_plan& plan) {
+  const detail::summary_rows summary = detail::rows_of_summary(plan);
   std::vector<std::vector<std::string>> rows{
       {"layer", "output", "parameters", "FLOPs", "activations"}};
   std::size_t parameters = 0;
   std::size_t frozen = 0;
   std::size_t bytes = 0;
-  for (const layer_summary& layer : detail::summary_rows(plan)) {
+  for (const auto& [layer, inputs] : summary.rows) {
     rows.push_back({layer.name + "  " + layer.description, text(batch_text(layer.output)),
                     grouped(layer.parameters), scaled(layer.flops),
                     scaled(static_cast<double>(layer.activation_bytes), "B")});
@@ -79,8 +156,15 @@ namespace detail {
   }
   rows.push_back({"total", text(batch_text(plan.output)), grouped(parameters), scaled(plan.flops()),
                   scaled(static_cast<double>(bytes), "B")});
+  if (summary.has_branches) {
+    rows.front().insert(rows.front().begin() + 1, "inputs");
+    rows.back().insert(rows.back().begin() + 1, "");
+    for (std::size_t i = 0; i < summary.rows.size(); ++i) {
+      rows[i + 1].insert(rows[i + 1].begin() + 1, detail::with_commas(summary.rows[i].inputs));
+    }
+  }
 
-  std::string result = text_table(rows, 2, true);
+  std::string result = text_table(rows, summary.has_branches ? 3 : 2, true);
   result += "FLOPs and activations are those of one sample.\n";
   if (frozen > 0) {
     result += grouped(parameters - frozen) + " parameters are trained, " + grouped(frozen) +

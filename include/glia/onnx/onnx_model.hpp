@@ -221,8 +221,8 @@ inline std::vector<variable> onnx_model::inputs_of(scope& s, const variable& x) 
   std::vector<variable> rows = ops::split(x, 1, sizes);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const shape batch = batch_of(x.shape()[0], *interface_.inputs[i].sample);
-    s.add_input(interface_.inputs[i].name, batch);
     rows[i] = ops::reshape(rows[i], batch);
+    s.add_input(interface_.inputs[i].name, rows[i]);
   }
   return rows;
 }

@@ -56,7 +56,7 @@ GLIA_INLINE variable onnx_model::operator()(scope& s, const variable& x) const {
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const shape y = results[i].shape();
-    s.add_output(interface_.outputs[i], y);
+    s.add_output(interface_.outputs[i], results[i]);
     results[i] = ops::reshape(results[i], {y[0], sample_of(y).size()});
   }
   return ops::concat(results, 1);

@@ -20,17 +20,24 @@ namespace glia::detail {
       .note = "FLOPs and activations are those of one sample."};
   const auto bytes = [](std::size_t count) { return scaled(static_cast<double>(count), "B"); };
   layer_summary total{.name = "total", .description = {}, .output = plan.output};
-  std::vector<layer_summary> rows = summary_rows(plan);
-  for (const layer_summary& layer : rows) {
+  const summary_rows summary = rows_of_summary(plan);
+  std::vector<summary_row> rows = summary.rows;
+  for (const auto& [layer, inputs] : rows) {
     total.parameters += layer.parameters;
     total.flops += layer.flops;
     total.activation_bytes += layer.activation_bytes;
   }
-  rows.push_back(total);
-  for (const layer_summary& layer : rows) {
+  rows.push_back({total});
+  for (const auto& [layer, inputs] : rows) {
     table.rows.push_back({layer.name, layer.description, text(batch_text(layer.output)),
                           grouped(layer.parameters), scaled(layer.flops),
                           bytes(layer.activation_bytes)});
+    if (summary.has_branches) {
+      table.rows.back().insert(table.rows.back().begin() + 2, with_commas(inputs));
+    }
+  }
+  if (summary.has_branches) {
+    table.headers.insert(table.headers.begin() + 2, "inputs");
   }
   return table;
 }
