@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/html_text.hpp"
 #include "glia/core/number_text.hpp"
 #include "glia/models/summary.hpp"
-#include "glia/report/html_text.hpp"
 #include "glia/report/report_table.hpp"
 #include "glia/training/confusion.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "glia/core/error.hpp"
-#include "glia/report/html_text.hpp"
+#include "glia/core/html_text.hpp"
 
 namespace glia::detail {
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/html_text.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/data/dataset_view.hpp"
 #include "glia/image/image.hpp"
@@ -18,7 +19,6 @@
 #include "glia/image/to_image.hpp"
 #include "glia/models/summary.hpp"
 #include "glia/report/confusion_section.hpp"
-#include "glia/report/html_text.hpp"
 #include "glia/report/worst_mistakes.hpp"
 
 namespace glia {

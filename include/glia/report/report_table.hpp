@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/report/html_text.hpp"
+#include "glia/core/html_text.hpp"
 
 namespace glia {
 

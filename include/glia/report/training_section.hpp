@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/html_text.hpp"
 #include "glia/core/number_text.hpp"
 #include "glia/models/summary.hpp"
 #include "glia/plot/history.hpp"
 #include "glia/report/confusion_section.hpp"
-#include "glia/report/html_text.hpp"
 #include "glia/report/report_table.hpp"
 #include "glia/training/history.hpp"
 #include "glia/training/watched_score.hpp"
