@@ -37,6 +37,8 @@ struct scaled_training final : glia::training {
       : glia::training(model, sample, h) {}
 
   [[nodiscard]] double loss() const override { return 0; }
+  [[nodiscard]] double step_loss() const override { return 0; }
+  [[nodiscard]] double learning_rate() const override { return scale; }
   [[nodiscard]] glia::training_state state() const override { return {}; }
   void restore(const glia::training_state& /*saved*/) const override {}
   [[nodiscard]] std::vector<glia::named_tensor> parameters() const override { return {}; }
@@ -93,6 +95,77 @@ TEST_CASE("callbacks are told of every moment, in order, and know where the trai
                     "epoch 1/2 3 0/25 1", "epoch begins 2/2 3 0/25 1", "step 2/2 4 10/25 1",
                     "step 2/2 5 20/25 1", "step 2/2 6 25/25 1", "validation 2/2 6 25/25 1",
                     "epoch 2/2 6 0/25 2", "ends 2/2 6 0/25 2"});
+}
+
+TEST_CASE("callbacks read the loss of each step, on one batch alone") {
+  const test::quadrants data{25};
+  const auto losses_of_steps = [&](const std::vector<std::size_t>& observed_steps) {
+    observed o;
+    std::vector<double> losses;
+    const auto read = glia::on_event(event::train_batch_end, [&](const glia::training& t) {
+      if (std::count(observed_steps.begin(), observed_steps.end(), t.step) > 0) {
+        losses.push_back(t.step_loss());
+      }
+    });
+    const auto h = o.trainer.fit(data, {.epochs = 2,
+                                        .batch_size = 10,
+                                        .shuffle = false,
+                                        .progress = nullptr,
+                                        .callbacks = {read}});
+    losses.push_back(h.epochs[0].training.loss);
+    return losses;
+  };
+  observed alone;
+  std::vector<double> expected;
+  double sum = 0;
+  for (const std::vector<std::uint32_t>& samples :
+       {std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
+        {10, 11, 12, 13, 14, 15, 16, 17, 18, 19},
+        {20, 21, 22, 23, 24}}) {
+    glia::batch b;
+    glia::dataset_view(data).gather(samples, b);
+    glia::running_scores scores(alone.net.device(), {});
+    alone.trainer.step(b, &scores);
+    CHECK(scores.last_loss() == scores.loss());
+    expected.push_back(scores.loss());
+    sum += static_cast<double>(samples.size()) * scores.loss();
+  }
+  const std::vector<double> each = losses_of_steps({1, 2, 3});
+  REQUIRE(each.size() == 4);
+  CHECK(std::vector(each.begin(), each.end() - 1) == expected);
+  CHECK(std::abs(each.back() - sum / 25) < 1e-12);
+  // A loss that is read only now and then is that of its own step, too.
+  CHECK(losses_of_steps({3}) == std::vector{expected[2], each.back()});
+  CHECK(losses_of_steps({2, 3}) == std::vector{expected[1], expected[2], each.back()});
+}
+
+TEST_CASE("the loss of a step before the first one is 0") {
+  observed o;
+  std::vector<double> losses;
+  const auto read = glia::on_event(
+      event::epoch_begin, [&](const glia::training& t) { losses.push_back(t.step_loss()); });
+  o.trainer.fit(test::quadrants{10}, {.epochs = 2, .progress = nullptr, .callbacks = {read}});
+  CHECK(losses == std::vector{0.0, 0.0});
+}
+
+TEST_CASE("callbacks read the learning rate of the last step, whoever scales the next one") {
+  glia::model net{glia::dense{4}, {2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{[](std::size_t step) {
+                          return 1 / static_cast<double>(1 + step);
+                        }}};
+  std::vector<double> rates;
+  const auto read = [&](const glia::training& t) {
+    if (t.event == event::epoch_begin || t.event == event::train_batch_end) {
+      rates.push_back(t.learning_rate());
+    }
+  };
+  const auto halve = glia::on_event(event::train_batch_end,
+                                    [](const glia::training& t) { t.scale_learning_rate(0.5); });
+  const auto h =
+      trainer.fit(test::quadrants{30},
+                  {.epochs = 1, .batch_size = 10, .progress = nullptr, .callbacks = {halve, read}});
+  CHECK(rates == std::vector{1.0, 1.0, 0.5 * (1.0 / 2), 0.25 * (1.0 / 3)});
+  CHECK(h.epochs[0].learning_rate == 0.25 * (1.0 / 3));
 }
 
 TEST_CASE("a callback stops a training at any moment, and says why") {

@@ -93,6 +93,11 @@ struct training {
 
   /// The mean loss of the epoch so far. May wait for the device.
   [[nodiscard]] virtual double loss() const = 0;
+  /// The mean loss of the batch of the last step, measured before this step changed the parameters.
+  /// 0 if the epoch had no step in this call of `fit`. May wait for the device.
+  [[nodiscard]] virtual double step_loss() const = 0;
+  /// The learning rate of the last step. Before the first step: the learning rate of that step.
+  [[nodiscard]] virtual double learning_rate() const = 0;
 
   /// A copy of everything that is needed to resume the training.
   [[nodiscard]] virtual training_state state() const = 0;

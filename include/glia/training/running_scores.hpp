@@ -94,6 +94,12 @@ class running_scores {
   /// The mean loss so far.
   [[nodiscard]] double loss() const { return mean(0); }
 
+  /// The mean loss of the batch added last. 0 if no batch was added since the last `reset`.
+  [[nodiscard]] double last_loss() const {
+    read_pending();
+    return last_count_ == 0 ? 0 : last_sum_ / static_cast<double>(last_count_);
+  }
+
   /// The mean loss and the metrics so far.
   [[nodiscard]] scores means() const;
 
@@ -135,7 +141,9 @@ class running_scores {
   std::vector<float> outputs_;               // outputs of a batch
   std::vector<double> additions_;            // what a weighted metric adds for a sample
   std::size_t count_ = 0;
-  double weight_ = 0;  // sum of the weights of the samples
+  double weight_ = 0;            // sum of the weights of the samples
+  std::size_t last_count_ = 0;   // number of samples of the last batch
+  mutable double last_sum_ = 0;  // sum of the losses of the last batch, unless it is in `pending_`
 };
 
 }  // namespace glia

@@ -118,6 +118,7 @@ GLIA_INLINE running_scores::running_scores(glia::device device, std::vector<metr
 GLIA_INLINE void running_scores::reset() {
   count_ = 0;
   weight_ = 0;
+  last_count_ = 0;
   pending_.clear();
   states_.clear();
   for (const metric& m : spec_.metrics) {
@@ -131,6 +132,7 @@ GLIA_INLINE void running_scores::add_sums(std::size_t count, double weight,
   make_room();
   count_ += count;
   weight_ += weight;
+  last_count_ = count;
   pending_.insert(pending_.end(), sums.begin(), sums.end());
 }
 
@@ -166,6 +168,8 @@ GLIA_INLINE void running_scores::add_read(std::size_t count, double weight,
   read_pending();
   count_ += count;
   weight_ += weight;
+  last_count_ = count;
+  last_sum_ = sums[0];
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     sums_[i] += sums[i];
   }
@@ -285,6 +289,9 @@ GLIA_INLINE void running_scores::read_pending() const {
   device_.numbers_to_host(pending_, read_);
   for (std::size_t i = 0; i < read_.size(); ++i) {
     sums_[i % sums_.size()] += read_[i];
+  }
+  if (!pending_.empty()) {
+    last_sum_ = read_[read_.size() - sums_.size()];
   }
   pending_.clear();
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ class training_loop final : public training {
   void run(const dataset_view& train, const dataset_view* validation);
 
   [[nodiscard]] double loss() const override { return sums_->loss(); }
+  [[nodiscard]] double step_loss() const override { return sums_->last_loss(); }
+  [[nodiscard]] GLIA_INLINE double learning_rate() const override;
   [[nodiscard]] training_state state() const override { return state_.read(job_.net); }
   GLIA_INLINE void restore(const training_state& saved) const override;
   [[nodiscard]] std::vector<named_tensor> parameters() const override {
@@ -78,6 +81,8 @@ class training_loop final : public training {
   /// Takes the remaining steps of the epoch.
   void take_steps(detail::epoch_steps& steps);
   [[nodiscard]] epoch_record record_so_far() const;
+  /// The learning rate of a step, counted from 0, unless a callback changes it before.
+  [[nodiscard]] GLIA_INLINE double rate_of_step(std::size_t index) const;
   /// Saves the sums of an incomplete epoch, so that it can be resumed.
   void save_sums() const {
     if (counters().position > 0) {
@@ -100,8 +105,11 @@ class training_loop final : public training {
   std::unique_ptr<running_scores> sums_;
   compilations before_ = compiled();     // before this call of fit
   const dataset_view* train_ = nullptr;  // while the epochs run
-  bool nothing_left_ = false;            // whether a resumed training has no epochs left
-  bool not_finite_noted_ = false;        // whether a note says that the loss is not finite
+  // Of the last step, because a callback can change the rate of the next one. Empty before the
+  // first step of this call of fit.
+  std::optional<double> learning_rate_;
+  bool nothing_left_ = false;      // whether a resumed training has no epochs left
+  bool not_finite_noted_ = false;  // whether a note says that the loss is not finite
 };
 
 }  // namespace glia

@@ -239,7 +239,9 @@ GLIA_INLINE void training_loop::take_steps(detail::epoch_steps& steps) {
     return steps.next();
   };
   for (const batch* b = nullptr; !stopped() && (b = next()) != nullptr;) {
+    const double rate = rate_of_step(current.step);
     steps.take(*b);
+    learning_rate_ = rate;
     current.seconds = offset + std::chrono::duration<double>(clock::now() - start).count();
     tell(glia::event::train_batch_end);
   }
@@ -256,6 +258,15 @@ GLIA_INLINE std::string training_loop::trace_not_finite(const training_state& ea
   return description;
 }
 
+GLIA_INLINE double training_loop::rate_of_step(std::size_t index) const {
+  return counters().learning_rate_scale * job_.optimizer.learning_rate(index);
+}
+
+GLIA_INLINE double training_loop::learning_rate() const {
+  const std::size_t step_count = counters().step;
+  return learning_rate_ ? *learning_rate_ : rate_of_step(step_count == 0 ? 0 : step_count - 1);
+}
+
 GLIA_INLINE epoch_record training_loop::record_so_far() const {
   const training_state& current = counters();
   epoch_record record;
@@ -264,8 +275,7 @@ GLIA_INLINE epoch_record training_loop::record_so_far() const {
   record.training = sums_->means();
   record.seconds = current.seconds;
   record.samples_per_second = static_cast<double>(current.position) / current.seconds;
-  record.learning_rate = current.learning_rate_scale *
-                         job_.optimizer.learning_rate(current.step == 0 ? 0 : current.step - 1);
+  record.learning_rate = learning_rate();
   return record;
 }
 
