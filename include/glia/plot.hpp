@@ -9,6 +9,7 @@
 #include "glia/plot/histogram.hpp"
 #include "glia/plot/history.hpp"
 #include "glia/plot/layer_graph.hpp"
+#include "glia/plot/learning_rate_curve.hpp"
 #include "glia/plot/palette.hpp"
 #include "glia/plot/panels.hpp"
 #include "glia/plot/profile.hpp"

@@ -274,6 +274,30 @@ TEST_CASE("plot::history writes the chart of a history to a file") {
   CHECK(file.ends_with(plot::svg(plot::history_chart(trained()))));
 }
 
+TEST_CASE("a search for a learning rate is drawn as points and a smooth line") {
+  const glia::learning_rate_curve search{
+      .rates = {0.001, 0.01, 0.1, 1}, .losses = {2, 2.2, 1, 4}, .smoothed_losses = {2, 2, 1.5, 2}};
+  const plot::chart chart =
+      plot::learning_rate_curve_chart(search, {.title = "A search", .canvas = {.width = 400}});
+  CHECK(chart.canvas.width == 400);
+  const std::string svg = plot::svg(chart);
+  for (const char* line :
+       {"A search", "learning rate", "loss", "loss of a batch", "smoothed loss"}) {
+    CHECK(shows(svg, line));
+  }
+  CHECK(points(svg, 1) == 4);
+  CHECK(contains(chart.script, "set logscale x"));
+  CHECK_FALSE(contains(chart.script, "set logscale y"));
+  CHECK(contains(plot::learning_rate_curve_chart(search, {.log_loss = true}).script,
+                 "set logscale y"));
+  const test::temporary_folder folder;
+  plot::learning_rate_curve(folder.path() / "search.svg", search);
+  CHECK(test::file_content(folder.path() / "search.svg")
+            .ends_with(plot::svg(plot::learning_rate_curve_chart(search))));
+  CHECK(contains(message_of<glia::value_error>([] { (void)plot::learning_rate_curve_chart({}); }),
+                 "at least one step"));
+}
+
 TEST_CASE("panels keep their places and their sizes") {
   const plot::chart panel = plot::curves_chart(
       {{.y = {1, 2}}}, {.title = "one", .canvas = {.width = 300, .height = 200}});
