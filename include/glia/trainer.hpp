@@ -16,6 +16,7 @@
 #include "glia/training/fit.hpp"
 #include "glia/training/fit_options.hpp"
 #include "glia/training/history.hpp"
+#include "glia/training/parameter_groups.hpp"
 #include "glia/training/training_state.hpp"
 
 namespace glia {
@@ -26,6 +27,9 @@ struct trainer_options {
   /// Functions applied to the gradients before each update, in this order, such as
   /// {clip_by_global_norm(1.0)}.
   std::vector<gradient_transform> gradient_transforms = {};
+  /// Options for the parameters of some layers, such as {{.path = "features", .frozen = true}}. A
+  /// parameter belongs to the first group whose path fits it.
+  std::vector<parameter_group> parameter_groups = {};
   /// Ranks that train together; default: this process alone. All ranks must make the same calls.
   glia::distribution distribution = {};
 };
@@ -149,7 +153,8 @@ class trainer<Model, Loss, Optimizer> {
 
  private:
   [[nodiscard]] training_job job() {
-    return {net_->core(), loss_, optimizer_, options_.gradient_transforms};
+    return {net_->core(), loss_, optimizer_, options_.gradient_transforms,
+            options_.parameter_groups};
   }
   [[nodiscard]] history run(const dataset_view& train, const dataset_view* validation,
                             const fit_options& options) {

@@ -460,3 +460,59 @@ TEST_CASE("batches that cannot be normalized over all ranks are refused") {
   CHECK(test::contains(message(2, 16, {.reproducible = true}),
                        "reproducible and sync_batch_norm cannot be combined"));
 }
+
+TEST_CASE("parameter groups and the losses of steps are the same on several ranks") {
+  const auto network = glia::sequential{glia::dense{8, glia::tanh}, glia::dense{6}, glia::dense{4}};
+  const glia::trainer_options options{
+      .parameter_groups = {
+          {.path = "dense_0", .frozen = true},
+          {.path = "*.kernel", .rate_factor = 0.5, .weight_decay = 1, .l1 = 0.01}}};
+  const auto train = [&](const glia::distribution& distribution) {
+    glia::model net{network, {2}, glia::cpu<double>(), {.seed = 3}};
+    const std::vector<double> initial = test::parameters_of<double>(net);
+    glia::trainer_options all = options;
+    all.distribution = distribution;
+    glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.01}, all};
+    std::vector<double> results;
+    const auto record = glia::on_event(glia::event::train_batch_end, [&](const glia::training& t) {
+      results.push_back(t.step_loss());
+    });
+    (void)trainer.fit(test::quadrants{50},
+                      {.epochs = 2, .batch_size = 20, .progress = nullptr, .callbacks = {record}});
+    const std::vector<double> parameters = test::parameters_of<double>(net);
+    const bool is_frozen =
+        std::equal(parameters.begin(), parameters.begin() + 2 * 8 + 8, initial.begin());
+    results.push_back(is_frozen ? 1 : 0);
+    results.insert(results.end(), parameters.begin(), parameters.end());
+    return results;
+  };
+  const std::vector<double> alone = train({});
+  constexpr std::size_t steps = 2 * 3;
+  CHECK(alone.at(steps) == 1);
+  std::vector<std::vector<double>> shared(2);
+  test::thread_ranks(2).run([&](glia::rank_group& member) {
+    const std::shared_ptr<glia::rank_group> ranks(&member, [](glia::rank_group*) {});
+    shared[member.rank()] = train({.ranks = ranks});
+  });
+  for (const std::vector<double>& results : shared) {
+    CHECK(test::distance(results, alone) < 1e-10);
+  }
+}
+
+TEST_CASE("ranks with other parameter groups are refused") {
+  std::vector<std::string> messages(2);
+  test::thread_ranks(2).run([&](glia::rank_group& member) {
+    glia::model net{glia::dense{4}, {2}};
+    const std::shared_ptr<glia::rank_group> ranks(&member, [](glia::rank_group*) {});
+    glia::trainer trainer{net,
+                          glia::softmax_cross_entropy{},
+                          glia::sgd{},
+                          {.parameter_groups = {{.l2 = 0.1 * static_cast<double>(member.rank())}},
+                           .distribution = {.ranks = ranks}}};
+    messages[member.rank()] = test::message_of<glia::error>(
+        [&] { (void)trainer.fit(test::quadrants{50}, {.progress = nullptr}); });
+  });
+  for (const std::string& message : messages) {
+    CHECK(test::contains(message, "parameter groups"));
+  }
+}

@@ -10,6 +10,7 @@
 #include "glia/training/frozen_outputs_impl.hpp"
 #include "glia/training/local_step_impl.hpp"
 #include "glia/training/output_metrics_impl.hpp"
+#include "glia/training/parameter_groups_impl.hpp"
 #include "glia/training/ranking_metrics_impl.hpp"
 #include "glia/training/recorded_step.hpp"
 #include "glia/training/regression_metrics_impl.hpp"

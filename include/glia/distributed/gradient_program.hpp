@@ -162,7 +162,7 @@ class update_program {
                                       const parameter_list& parameters, const slot_lists& slots,
                                       const training_job& job) {
     const recorder rec(device.fused());
-    const auto numbers = rec.input("numbers", real_of({job.optimizer.numbers_per_step}));
+    const auto numbers = rec.input("numbers", real_of({job.numbers_per_step()}));
     std::vector<tensor> gradients(parameters.size());
     for (const detail::sum_layout::segment& segment : layout.segments) {
       if (segment.gradient) {

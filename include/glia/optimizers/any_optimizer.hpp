@@ -38,6 +38,7 @@ class any_optimizer {
         learning_rate_([](const void* self, std::size_t step) -> double {
           return static_cast<const O*>(self)->learning_rate(step);
         }),
+        updates_(&updates_as<O>),
         apply_(&apply_as<O>) {}
 
   std::size_t state_count;       ///< Number of state tensors for each parameter.
@@ -55,6 +56,8 @@ class any_optimizer {
   [[nodiscard]] double learning_rate(std::size_t step) const {
     return learning_rate_(rule_.get(), step);
   }
+  /// Returns whether the parameters are updated in a step.
+  [[nodiscard]] bool updates(std::size_t step) const { return updates_(rule_.get(), step); }
   /// Updates one parameter.
   void apply(const glia::device& device, tensor& parameter, tensor gradient,
              std::vector<tensor>& slots, const tensor& numbers) const {
@@ -73,12 +76,21 @@ class any_optimizer {
   template <class O>
   static step_numbers numbers_as(const void* self, std::size_t step, double scale);
   template <class O>
+  static bool updates_as([[maybe_unused]] const void* self, [[maybe_unused]] std::size_t step) {
+    if constexpr (requires(const O& rule) { rule.updates(step); }) {
+      return static_cast<const O*>(self)->updates(step);
+    } else {
+      return true;
+    }
+  }
+  template <class O>
   static void apply_as(const void* self, const glia::device& device, tensor& parameter,
                        tensor gradient, std::vector<tensor>& slots, const tensor& numbers);
 
   std::shared_ptr<const void> rule_;
   step_numbers (*numbers_)(const void*, std::size_t, double);
   double (*learning_rate_)(const void*, std::size_t);
+  bool (*updates_)(const void*, std::size_t);
   void (*apply_)(const void*, const device&, tensor&, tensor, std::vector<tensor>&, const tensor&);
 };
 

@@ -52,6 +52,9 @@ struct gradient_accumulation {
     return optimizer.learning_rate(step / counted());
   }
 
+  /// Returns whether the parameters are updated after a batch, counted from 0.
+  [[nodiscard]] bool updates(std::size_t step) const { return (step + 1) % counted() == 0; }
+
   /// Returns the optimizer's numbers, followed by two flags. The first is 1 if the sum already
   /// holds gradients of earlier batches. The second is 1 if the parameters are updated after this
   /// batch.
@@ -106,7 +109,7 @@ struct gradient_accumulation {
     std::array<double, N + 2> result{};
     std::copy(rule_numbers.begin(), rule_numbers.end(), result.begin());
     result[N] = step % steps == 0 ? 0 : 1;
-    result[N + 1] = (step + 1) % steps == 0 ? 1 : 0;
+    result[N + 1] = updates(step) ? 1 : 0;
     return result;
   }
 };

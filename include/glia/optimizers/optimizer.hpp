@@ -27,6 +27,7 @@ inline constexpr std::size_t numbers_per_step =
 /// - `numbers(step)` returns the values that change in every step, as a std::array. It is called
 ///   once in a step, for all parameters. The optional overload `numbers(step, scale)` multiplies
 ///   the learning rate by `scale`; callbacks that change the learning rate need this overload.
+/// - The optional `updates(step)` returns whether a step updates the parameters; default: always.
 /// - `apply` updates one parameter. It receives these values as a tensor.
 ///
 /// An optimizer does not depend on layers.

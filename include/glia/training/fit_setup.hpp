@@ -129,7 +129,8 @@ inline void require_same_metrics(const training_state& begun,
       {"shuffled", text(options.shuffle)},
       {"resume", text(options.resume)},
       {"metrics", names},
-      {"gradient transforms", text(job.gradient_transforms.size())}};
+      {"gradient transforms", text(job.gradient_transforms.size())},
+      {"parameter groups", text_of(job.parameter_groups)}};
 }
 
 }  // namespace glia::detail

@@ -3,10 +3,13 @@
 // What the recorded steps of one process and of several processes have in common: their shapes, the
 // padding of a batch, and the arguments that do not depend on its samples.
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <tuple>
 
 #include "glia/training/batch_tensors.hpp"
 #include "glia/training/step_program.hpp"
@@ -25,11 +28,18 @@ namespace glia::detail {
   return destination.from_host(std::span<const std::int32_t>(words), {words.size()});
 }
 
-/// The optimizer's numbers for a step, such as the learning rate.
+/// The optimizer's numbers for a step, such as the learning rate. If a parameter group has a weight
+/// decay, the last number is the learning rate, or 0 in a step that does not update the parameters.
 [[nodiscard]] inline tensor optimizer_numbers(const training_job& job,
                                               const training_state& counters) {
-  const auto numbers = job.optimizer.numbers(counters.step, counters.learning_rate_scale);
-  const std::size_t count = job.optimizer.numbers_per_step;
+  const auto of_rule = job.optimizer.numbers(counters.step, counters.learning_rate_scale);
+  std::array<double, std::tuple_size_v<any_optimizer::step_numbers> + 1> numbers{};
+  std::copy(of_rule.begin(), of_rule.end(), numbers.begin());
+  const std::size_t count = job.numbers_per_step();
+  if (count > job.optimizer.numbers_per_step && job.optimizer.updates(counters.step)) {
+    numbers[job.optimizer.numbers_per_step] =
+        counters.learning_rate_scale * job.optimizer.learning_rate(counters.step);
+  }
   return job.net.device().from_host(std::span<const double>(numbers.data(), count), {count});
 }
 

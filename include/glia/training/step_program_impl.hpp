@@ -62,7 +62,8 @@ GLIA_INLINE std::vector<tensor> take_gradients(glia::tape& tape, step_inputs inp
   tape.backward(detail::mean_loss(tape, losses, inputs.present, inputs.loss_scale));
   std::vector<tensor> gradients(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (gradients_at[i]) {
+    const parameter_group* const group = group_of(job.parameter_groups, parameters[i].spec.name);
+    if (gradients_at[i] && (group == nullptr || !group->frozen)) {
       gradients[i] = tape.take_gradient(gradients_at[i]);
     }
   }
@@ -71,16 +72,38 @@ GLIA_INLINE std::vector<tensor> take_gradients(glia::tape& tape, step_inputs inp
   return gradients;
 }
 
+/// Divides the numbers of a step into those of the optimizer and the learning rate for weight
+/// decay. The learning rate is empty if no parameter group has a weight decay.
+[[nodiscard]] GLIA_INLINE std::pair<tensor, tensor> divide_numbers(const glia::device& device,
+                                                                   const training_job& job,
+                                                                   const tensor& numbers) {
+  const std::size_t count = job.optimizer.numbers_per_step;
+  if (job.numbers_per_step() == count) {
+    return {numbers, tensor{}};
+  }
+  return {device.run(kernels::slice{.axis = 0, .begin = 0, .extent = count}, numbers),
+          device.run(kernels::reshape{{}},
+                     device.run(kernels::slice{.axis = 0, .begin = count, .extent = 1}, numbers))};
+}
+
 GLIA_INLINE void update_parameters(const glia::device& device, std::vector<tensor> gradients,
                                    parameter_list& parameters, slot_lists& slots,
                                    const training_job& job, const tensor& numbers) {
   detail::set_place(device, "", step_phase::update);
   transform_gradients(job.gradient_transforms, device, gradients);
+  const auto [rule_numbers, learning_rate] = divide_numbers(device, job, numbers);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients[i]) {
       const std::string_view name = parameters[i].spec.name;
       detail::set_place(device, name.substr(0, name.rfind('.')), step_phase::update);
-      job.optimizer.apply(device, parameters[i].value, std::move(gradients[i]), slots[i], numbers);
+      if (const parameter_group* const group =
+              group_of(job.parameter_groups, parameters[i].spec.name)) {
+        update_in_group(*group, device, job.optimizer, parameters[i].value, std::move(gradients[i]),
+                        slots[i], rule_numbers, learning_rate);
+        continue;
+      }
+      job.optimizer.apply(device, parameters[i].value, std::move(gradients[i]), slots[i],
+                          rule_numbers);
     }
   }
   detail::set_place(device, "metrics", step_phase::forward);
@@ -172,7 +195,7 @@ GLIA_INLINE program record_step(const glia::device& device, const step_shapes& s
   const recorder rec(device.fused());
   glia::tape tape(rec);
   step_inputs inputs = batch_inputs(rec, shapes);
-  inputs.numbers = rec.input("numbers", real_of({job.optimizer.numbers_per_step}));
+  inputs.numbers = rec.input("numbers", real_of({job.numbers_per_step()}));
   if (device.compiles_whole_graphs() || shapes.counted) {
     inputs.present = present_input(rec, shapes.inputs[0]);
   }

@@ -15,8 +15,8 @@ namespace glia {
 /// Takes training steps: checks the batch, runs the recorded step and counts it.
 class training_step {
  public:
-  /// Throws `value_error` if the model does not fit the loss, or for options of the distribution
-  /// that cannot be combined.
+  /// Throws `value_error` if the model does not fit the loss or the parameter groups, or for
+  /// options of the distribution that cannot be combined.
   training_step(const training_job& job, const distribution& shared);
 
   /// Takes one training step on a batch, for the whole model or for the part after its frozen

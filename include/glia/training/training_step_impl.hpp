@@ -35,6 +35,7 @@ GLIA_INLINE training_step::training_step(const training_job& job, const distribu
                        "<glia/distributed.hpp>");
   runner_ = ranks_ ? ranks_->make_step_runner(shared) : std::make_shared<detail::local_step>();
   detail::require_logits(job.net.plan(), job.loss);
+  detail::require_parameter_groups(job.parameter_groups, job.net.parameters());
 }
 
 GLIA_INLINE void training_step::run(const training_job& job, device_state& state, model_part part,
