@@ -5,6 +5,7 @@
 #include <glia/models/model_file.hpp>
 #include <glia/training/checkpoints.hpp>
 #include <glia/training/early_stopping.hpp>
+#include <glia/training/fit_setup.hpp>
 #include <glia/training/terminate_on_nan.hpp>
 #include <limits>
 #include <optional>
@@ -329,10 +330,9 @@ TEST_CASE("a training is not gone on with by an optimizer that keeps other numbe
   fit_with(glia::adam{0.01}, folder, 1);
   const glia::history other = fit_with(glia::adamw{0.002}, folder, 2);
   CHECK(other.epochs.size() == 2);
-  CHECK(
-      contains(other.notes.at(1),
-               "the training so far had softmax_cross_entropy, adam(0.01), shuffled batches of 10 "
-               "of 45 samples; it is resumed with softmax_cross_entropy, adamw(0.002"));
+  CHECK(other.notes.at(1) ==
+        "the training is resumed with changes, so its result differs from that of an uninterrupted "
+        "training: the optimizer is adamw(0.002, weight decay 0.01), it was adam(0.01)");
 }
 
 TEST_CASE("what has changed since a training was interrupted is noted") {
@@ -341,10 +341,78 @@ TEST_CASE("what has changed since a training was interrupted is noted") {
   CHECK(fit_with(glia::adam{0.01}, scratch.path(), 2).notes.size() == 1);  // resumed from ...
   const glia::history larger = fit_with(glia::adam{0.01}, scratch.path(), 3, 15);
   REQUIRE(larger.notes.size() == 2);
-  CHECK(contains(larger.notes[1], "batches of 10 of 45 samples; it is resumed with"));
+  CHECK(contains(larger.notes[1], "training: the batch size is 15, it was 10"));
   const glia::history finished = fit_with(glia::adam{0.01}, scratch.path(), 2, 15);
   REQUIRE(finished.notes.size() == 2);
   CHECK(finished.notes[1] == "nothing is left to do: 3 of 2 epochs are done");
+}
+
+TEST_CASE("each setting that has changed since a training was interrupted is noted") {
+  const auto fit = [](const auto& network, const auto& loss, const auto& data,
+                      const glia::schedule& rate, const glia::trainer_options& trainer_options,
+                      bool shuffle, const glia::training_state* earlier) {
+    glia::model net{network, {2}};
+    glia::trainer trainer{net, loss, glia::adam{rate}, trainer_options};
+    if (earlier != nullptr) {
+      trainer.restore(*earlier);
+    }
+    const glia::history h = trainer.fit(data, {.epochs = earlier == nullptr ? 1U : 2U,
+                                               .shuffle = shuffle,
+                                               .metrics = std::vector<glia::metric>{},
+                                               .progress = nullptr,
+                                               .resume = earlier != nullptr});
+    return std::pair(trainer.state(), h.notes);
+  };
+  const glia::mean_squared_error squares;
+  const auto network = glia::sequential{glia::dense{4, glia::relu}, glia::dense{4}};
+  const glia::target_arrays data{xt::ones<float>({6, 2}), xt::ones<float>({6, 4})};
+  const glia::training_state first = fit(network, squares, data, 0.1, {}, true, nullptr).first;
+  const auto changes = [&](const auto& resumed_network, const auto& loss, const auto& resumed_data,
+                           const glia::schedule& rate,
+                           const glia::trainer_options& trainer_options = {}, bool shuffle = true) {
+    const std::vector<std::string> notes =
+        fit(resumed_network, loss, resumed_data, rate, trainer_options, shuffle, &first).second;
+    const std::string beginning =
+        "the training is resumed with changes, so its result differs from that of an uninterrupted "
+        "training: ";
+    REQUIRE(notes.size() < 2);
+    return notes.empty() ? "" : notes[0].substr(notes[0].find(beginning) + beginning.size());
+  };
+  CHECK(changes(network, squares, data, 0.1).empty());
+  CHECK(changes(network, glia::mean_absolute_error{}, data, 0.1) ==
+        "the loss is mean_absolute_error, it was mean_squared_error");
+  CHECK(changes(network, squares, data, glia::cosine_decay(0.1, 9)) ==
+        "the optimizer is adam(cosine_decay(0.1 to 0 in 9 steps)), it was adam(0.1)");
+  const glia::target_arrays larger{xt::ones<float>({8, 2}), xt::ones<float>({8, 4})};
+  CHECK(changes(network, squares, larger, 0.1) == "the number of samples is 8, it was 6");
+  CHECK(changes(network, squares, data, 0.1, {}, false) ==
+        "the order of the samples is that of the data set, it was shuffled");
+  CHECK(changes(network, squares, data, 0.1,
+                {.gradient_transforms = {glia::clip_by_value(2), glia::clip_by_global_norm(3)},
+                 .parameter_groups = {{.path = "dense_0.", .rate_factor = 0.5, .l1 = 0.1},
+                                      {.path = "", .frozen = true}}}) ==
+        "the list of gradient transforms is clip_by_value(2), clip_by_global_norm(3), it was none; "
+        "the list of parameter groups is dense_0.: rate factor 0.5, l1 0.1; *: frozen, it was "
+        "none");
+  const std::string other_network =
+      changes(glia::sequential{glia::dense{4, glia::tanh}, glia::dense{4}}, squares, data, 0.1);
+  CHECK(contains(other_network, "the network is "));
+  CHECK(contains(other_network, "dense(4, tanh)"));
+  CHECK(contains(other_network, "it was "));
+}
+
+TEST_CASE("a training continues without notes where the text of its settings is of version 0.4") {
+  checkpointed<> run;
+  run.fit(1, {checkpoints(run.folder)});
+  glia::training_state old = run.state;
+  old.setup = "softmax_cross_entropy, adam(0.2), shuffled batches of 7 of 9 samples";
+  CHECK(glia::detail::setup_changes(old.setup, run.state.setup).empty());
+  CHECK(glia::detail::setup_changes("", run.state.setup).empty());
+  CHECK(glia::detail::setup_changes(run.state.setup, run.state.setup).empty());
+  // A setting that one of the versions does not know is not a change.
+  CHECK(glia::detail::setup_changes("settings\nthe loss is a\nthe moon is full\n",
+                                    "settings\nthe tide is low\nthe loss is b\n") ==
+        "the loss is b, it was a");
 }
 
 TEST_CASE("a checkpoint of an older version, which does not name the optimizer, is gone on with") {

@@ -3,11 +3,13 @@
 // The settings of a call of fit: a text for checkpoints and for other ranks, and whether an
 // interrupted training can continue with them.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "glia/core/checksum.hpp"
@@ -39,19 +41,72 @@ template <class T>
   return text(sum.value());
 }
 
-/// Describes the loss, the optimizer and the batches of a call of fit. Checkpoints store this text.
+/// The first line of the text of the settings. Version 0.4 wrote other texts.
+inline constexpr std::string_view setup_title = "settings\n";
+
+/// Describes the settings of a call of fit on which its result depends: the loss, the optimizer,
+/// the data, the batches and the network. Each setting has a line "NAME is VALUE". Checkpoints
+/// store this text.
 [[nodiscard]] inline std::string setup_text(const training_job& job, const fit_options& options,
-                                            std::size_t samples) {
-  std::string clipping;
+                                            const dataset_view& train) {
+  std::string result(setup_title);
+  const auto add = [&](std::string_view name, std::string value) {
+    std::replace(value.begin(), value.end(), '\n', ' ');
+    result += text(name, " is ", value.empty() ? "none" : value, '\n');
+  };
+  std::string transforms;
   for (const gradient_transform& transform : job.gradient_transforms) {
-    clipping += text(transform.type == gradient_transform::kind::clip_by_global_norm
-                         ? "clip_by_global_norm("
-                         : "clip_by_value(",
-                     transform.bound, "), ");
+    transforms += text(transforms.empty() ? "" : ", ",
+                       transform.type == gradient_transform::kind::clip_by_global_norm
+                           ? "clip_by_global_norm("
+                           : "clip_by_value(",
+                       transform.bound, ')');
   }
-  return text(job.loss.description, ", ", clipping, job.optimizer.description, ", ",
-              options.shuffle ? "shuffled " : "", "batches of ", options.batch_size, " of ",
-              samples, " samples");
+  add("the loss", job.loss.description);
+  add("the optimizer", job.optimizer.description);
+  add("the list of gradient transforms", transforms);
+  add("the list of parameter groups", text_of(job.parameter_groups));
+  add("the batch size", text(options.batch_size));
+  add("the order of the samples", options.shuffle ? "shuffled" : "that of the data set");
+  add("the number of samples", text(train.size()));
+  add("the shape of a sample", text(train.input_shape()));
+  add("the shape of a target", train.target_shape() ? text(*train.target_shape()) : "a class");
+  add("the network", job.net.plan().description);
+  return result;
+}
+
+/// Describes the settings that differ between two texts of `setup_text`: "the batch size is 64, it
+/// was 32". Only settings that both texts have are compared. Empty if none differs, or if one of
+/// the texts is empty or of version 0.4.
+[[nodiscard]] inline std::string setup_changes(std::string_view before, std::string_view current) {
+  if (!before.starts_with(setup_title) || !current.starts_with(setup_title)) {
+    return {};
+  }
+  constexpr std::string_view is = " is ";
+  const auto settings = [&](std::string_view lines) {
+    std::vector<std::pair<std::string_view, std::string_view>> result;
+    for (lines.remove_prefix(setup_title.size()); !lines.empty();) {
+      const std::string_view line = lines.substr(0, lines.find('\n'));
+      const std::size_t end = std::min(line.find(is), line.size());
+      result.emplace_back(line.substr(0, end), line.substr(std::min(end + is.size(), line.size())));
+      lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    }
+    return result;
+  };
+  const auto value_in = [](const auto& list, std::string_view name) {
+    const auto found =
+        std::find_if(list.begin(), list.end(), [&](const auto& s) { return s.first == name; });
+    return found == list.end() ? std::string_view() : found->second;
+  };
+  const auto old_settings = settings(before);
+  std::string changes;
+  for (const auto& [name, value] : settings(current)) {
+    const std::string_view old_value = value_in(old_settings, name);
+    if (!old_value.empty() && old_value != value) {
+      changes += text(changes.empty() ? "" : "; ", name, is, value, ", it was ", old_value);
+    }
+  }
+  return changes;
 }
 
 /// Throws `value_error` unless an incomplete epoch has the same samples and batches as before.

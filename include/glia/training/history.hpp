@@ -42,7 +42,7 @@ struct history {
   /// incomplete.
   bool interrupted = false;
   /// Remarks on the training, in the order of their events: the checkpoint from which it resumed,
-  /// skipped checkpoints, changes of the loss, the optimizer or the batches since that checkpoint,
+  /// skipped checkpoints, changes of the loss, the optimizer, the data or the batches since then,
   /// a loss that is not finite, or no epochs left to do. Callbacks add further remarks.
   std::vector<std::string> notes;
   /// Reason why the training ended before its last epoch; empty if it did not end early.

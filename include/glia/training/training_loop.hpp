@@ -74,7 +74,7 @@ class training_loop final : public training {
   /// Throws an error if a data set or the metrics do not fit the model.
   void require_fitting_data(const dataset_view& train, const dataset_view* validation);
   /// Begins a new training, or continues one.
-  void begin();
+  void begin(const dataset_view& train);
   void train(const dataset_view& train, const dataset_view* validation);
   void run_behind_frozen_layers(const dataset_view& train, const dataset_view* validation);
   void run_epochs(const dataset_view& train, const dataset_view* validation);

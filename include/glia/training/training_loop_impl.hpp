@@ -82,7 +82,7 @@ GLIA_INLINE void training_loop::require_fitting_data(const dataset_view& train,
 }
 
 GLIA_INLINE void training_loop::train(const dataset_view& train, const dataset_view* validation) {
-  begin();
+  begin(train);
   try {
     if (!stopped()) {
       job_.net.frontier() ? run_behind_frozen_layers(train, validation)
@@ -100,7 +100,7 @@ GLIA_INLINE void training_loop::train(const dataset_view& train, const dataset_v
   tell(glia::event::train_end);
 }
 
-GLIA_INLINE void training_loop::begin() {
+GLIA_INLINE void training_loop::begin(const dataset_view& train) {
   if (!options_.resume) {
     training_state& current = counters();
     current.position = 0;
@@ -122,11 +122,13 @@ GLIA_INLINE void training_loop::begin() {
     detail::require_same_metrics(counters(), names);
   }
   counters().metrics = names;
-  const std::string setup = detail::setup_text(job_, options_, epoch_samples);
-  if (options_.resume && !counters().setup.empty() && counters().setup != setup) {
-    results_.notes.push_back("the training so far had " + counters().setup +
-                             "; it is resumed with " + setup +
-                             ", so its result differs from that of an uninterrupted training");
+  const std::string setup = detail::setup_text(job_, options_, train);
+  if (const std::string changes = detail::setup_changes(counters().setup, setup);
+      options_.resume && !changes.empty()) {
+    results_.notes.push_back(
+        "the training is resumed with changes, so its result differs from that of an uninterrupted "
+        "training: " +
+        changes);
   }
   counters().setup = setup;
   nothing_left_ = options_.resume && !counters().history.empty() && counters().position == 0 &&

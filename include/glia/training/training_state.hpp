@@ -37,8 +37,8 @@ struct training_state {
 
   /// The optimizer's `state_name`, such as "adam"; empty if it is not known.
   std::string optimizer = {};
-  /// Description of the loss, the optimizer and the batches of the last call of `fit`; empty if it
-  /// is not known.
+  /// Description of the model, the loss, the optimizer, the data and the batches of the last call
+  /// of `fit`, to tell what has changed when it is resumed; empty if it is not known.
   std::string setup = {};
 
   /// Complete epochs of the last call of `fit`.
