@@ -20,7 +20,7 @@ struct extent3d {
   std::size_t height;  ///< Number of rows.
   std::size_t width;   ///< Number of columns.
 
-  constexpr extent3d(std::size_t each) : depth(each), height(each), width(each) {}
+  constexpr extent3d(std::size_t size) : depth(size), height(size), width(size) {}
   constexpr extent3d(std::size_t frames, std::size_t rows, std::size_t columns)
       : depth(frames), height(rows), width(columns) {}
 
