@@ -20,8 +20,8 @@ GLIA_INLINE variable number_beside(const variable& x, double number) {
 }
 
 /// Returns 1 where either condition is 1, else 0.
-GLIA_INLINE tensor any_of(const device& on, const tensor& a, const tensor& b) {
-  return on.run(kernels::binary{binary_function::maximum}, a, b);
+GLIA_INLINE tensor any_of(const glia::device& device, const tensor& a, const tensor& b) {
+  return device.run(kernels::binary{binary_function::maximum}, a, b);
 }
 
 }  // namespace detail
@@ -73,18 +73,18 @@ GLIA_INLINE tensor not_equal(const variable& a, double b) {
 GLIA_INLINE tensor argmax(const variable& x, std::ptrdiff_t axis) {
   const std::size_t reduced = kernels::axis_from_front("argmax", x.shape(), axis);
   kernels::axis_list order;
-  shape kept;
+  shape remaining;
   for (std::size_t i = 0; i < x.shape().rank(); ++i) {
     if (i != reduced) {
       order.push_back(i);
-      kept.push_back(x.shape()[i]);
+      remaining.push_back(x.shape()[i]);
     }
   }
   order.push_back(reduced);
   const bool is_last = reduced + 1 == x.shape().rank();
-  const device& on = x.device();
-  const tensor rows = is_last ? x.value() : on.run(kernels::permute_axes{order}, x.value());
-  return on.run(kernels::reshape{kept}, on.run(kernels::argmax{}, rows));
+  const glia::device& device = x.device();
+  const tensor rows = is_last ? x.value() : device.run(kernels::permute_axes{order}, x.value());
+  return device.run(kernels::reshape{remaining}, device.run(kernels::argmax{}, rows));
 }
 
 }  // namespace glia::ops

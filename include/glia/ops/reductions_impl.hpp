@@ -66,11 +66,11 @@ GLIA_INLINE variable max_over(const variable& x, const kernels::axis_list& axes)
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   };
   kernels::axis_list order;
-  shape kept;
+  shape remaining;
   for (std::size_t axis = 0; axis < extents.rank(); ++axis) {
     if (!is_reduced(axis)) {
       order.push_back(axis);
-      kept.push_back(extents[axis]);
+      remaining.push_back(extents[axis]);
     }
   }
   std::size_t count = 1;
@@ -84,7 +84,7 @@ GLIA_INLINE variable max_over(const variable& x, const kernels::axis_list& axes)
   require<shape_error>(extents.size() > 0,
                        "max and min: expected a tensor with elements, got the shape ", extents);
   if (count == 1) {
-    return reshape(x, kept);
+    return reshape(x, remaining);
   }
   // A pooling whose window has as many columns as there are reduced elements. The reduced axes need
   // not move if they are neighbors.
@@ -101,14 +101,14 @@ GLIA_INLINE variable max_over(const variable& x, const kernels::axis_list& axes)
     }
   }
   // Images (samples, rows, reduced elements, channels).
-  const std::size_t samples = leading == 0 ? 1 : kept[0];
+  const std::size_t samples = leading == 0 ? 1 : remaining[0];
   const std::size_t rows =
-      leading == 0 ? 1 : shape(kept.begin() + 1, kept.begin() + leading).size();
-  const std::size_t channels = shape(kept.begin() + leading, kept.end()).size();
+      leading == 0 ? 1 : shape(remaining.begin() + 1, remaining.begin() + leading).size();
+  const std::size_t channels = shape(remaining.begin() + leading, remaining.end()).size();
   variable moved = are_neighbors ? x : permute(x, order);
   return reshape(
       max_pool2d(reshape(std::move(moved), {samples, rows, count, channels}), {.width = count}),
-      kept);
+      remaining);
 }
 
 }  // namespace detail
