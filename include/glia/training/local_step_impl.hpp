@@ -146,7 +146,7 @@ GLIA_INLINE std::string first_not_finite(const training_job& job, const device_s
   const auto check = [&](const graph_node& node, std::span<const tensor* const> results) {
     for (const tensor* result : results) {
       if (found.empty() && *result && !all_finite(device, *result)) {
-        found = text_of(plain.calls().place_of(node), node.kernel.name());
+        found = detail::text_of(plain.calls().place_of(node), node.kernel.name());
       }
     }
   };

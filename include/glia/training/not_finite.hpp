@@ -38,13 +38,13 @@ template <std::floating_point T>
   return std::visit([](const auto& values) { return all_finite(values); }, numbers_of(device, t));
 }
 
-}  // namespace detail
-
 /// Describes a kernel of a training step, such as "dense_1, backward (product)".
 [[nodiscard]] inline std::string text_of(const graph_place& place, std::string_view kernel) {
   static constexpr const char* phases[] = {"forward", "backward", "update"};
   return (place.name.empty() ? "the step" : place.name) + ", " +
          phases[static_cast<std::size_t>(place.phase)] + " (" + std::string(kernel) + ')';
 }
+
+}  // namespace detail
 
 }  // namespace glia
