@@ -81,8 +81,6 @@ class training_loop final : public training {
   /// Takes the remaining steps of the epoch.
   void take_steps(detail::epoch_steps& steps);
   [[nodiscard]] epoch_record record_so_far() const;
-  /// The learning rate of a step, counted from 0, unless a callback changes it before.
-  [[nodiscard]] GLIA_INLINE double rate_of_step(std::size_t index) const;
   /// Saves the sums of an incomplete epoch, so that it can be resumed.
   void save_sums() const {
     if (counters().position > 0) {
@@ -105,9 +103,9 @@ class training_loop final : public training {
   std::unique_ptr<running_scores> sums_;
   compilations before_ = compiled();     // before this call of fit
   const dataset_view* train_ = nullptr;  // while the epochs run
-  // Of the last step, because a callback can change the rate of the next one. Empty before the
-  // first step of this call of fit.
-  std::optional<double> learning_rate_;
+  // The factor of the learning rate in the last step, because a callback can change it for the next
+  // one. Empty before the first step of this call of fit.
+  std::optional<double> last_scale_;
   bool nothing_left_ = false;      // whether a resumed training has no epochs left
   bool not_finite_noted_ = false;  // whether a note says that the loss is not finite
 };

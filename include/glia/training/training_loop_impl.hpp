@@ -241,9 +241,8 @@ GLIA_INLINE void training_loop::take_steps(detail::epoch_steps& steps) {
     return steps.next();
   };
   for (const batch* b = nullptr; !stopped() && (b = next()) != nullptr;) {
-    const double rate = rate_of_step(current.step);
+    last_scale_ = current.learning_rate_scale;
     steps.take(*b);
-    learning_rate_ = rate;
     current.seconds = offset + std::chrono::duration<double>(clock::now() - start).count();
     tell(glia::event::train_batch_end);
   }
@@ -260,13 +259,10 @@ GLIA_INLINE std::string training_loop::trace_not_finite(const training_state& ea
   return description;
 }
 
-GLIA_INLINE double training_loop::rate_of_step(std::size_t index) const {
-  return counters().learning_rate_scale * job_.optimizer.learning_rate(index);
-}
-
 GLIA_INLINE double training_loop::learning_rate() const {
-  const std::size_t step_count = counters().step;
-  return learning_rate_ ? *learning_rate_ : rate_of_step(step_count == 0 ? 0 : step_count - 1);
+  const training_state& current = counters();
+  return last_scale_.value_or(current.learning_rate_scale) *
+         job_.optimizer.learning_rate(current.step == 0 ? 0 : current.step - 1);
 }
 
 GLIA_INLINE epoch_record training_loop::record_so_far() const {
