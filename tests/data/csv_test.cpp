@@ -441,6 +441,24 @@ TEST_CASE("given class names keep their order, and other texts are unknown") {
                  }),
                  "lists 'Ulm' twice for the column 'city'"));
   CHECK(contains(csv_error("town\nUlm\n", options), "there is no column 'city'"));
+  CHECK(contains(message_of<glia::value_error>([] {
+                   (void)table_of("city\nUlm\n", {.class_names = {{"city", {}}}});
+                 }),
+                 "expected one or more class names for the column 'city', got none"));
+}
+
+TEST_CASE("columns that are not read may hold anything") {
+  const std::string file = "id,width,species,note\nA7,1.5,tulip,x\nA8,2,rose,\n";
+  const auto table = table_of(file, {.columns = {"species", "width"}, .text_columns = {"species"}});
+  CHECK(table.names() == std::vector<std::string>{"width", "species"});
+  CHECK(cells_of(table, "width") == std::vector<float>{1.5F, 2});
+  CHECK(cells_of(table, "species") == std::vector<float>{1, 0});
+  CHECK(table.with_labels("species").input_shape() == glia::shape{1});
+  CHECK(csv_error(file, {.columns = {"height"}}) ==
+        "table.csv: there is no column 'height'; the columns are: id, width, species, note");
+  CHECK(csv_error("a,b\n1,x\n1\n", {.columns = {"a"}}) == "table.csv:3: expected 2 cells, got 1");
+  CHECK(cells_of(table_of("7;x\n8;y\n", {.delimiter = ';', .header = false, .columns = {"0"}}),
+                 "0") == std::vector<float>{7, 8});
 }
 
 TEST_CASE("a schema reads rows as the table that it comes from") {
@@ -466,7 +484,8 @@ TEST_CASE("a schema reads rows as the table that it comes from") {
   CHECK(std::isnan(read.options.filling_value.value()));
 
   // Other columns, another order and an unknown city.
-  const auto rows = glia::parse_csv("day;area;city\n2020-01-03;60;Kiel\nNA;NA;Ulm\n", read.options);
+  const auto rows =
+      glia::parse_csv("day;name;area;city\n2020-01-03;x;60;Kiel\nNA;;NA;Ulm\n", read.options);
   const xt::xarray<float> x = rows.columns(read.inputs);
   CHECK(x(0, 0) == 60);
   CHECK(x(0, 1) == 2);
@@ -489,6 +508,8 @@ TEST_CASE("a schema reads rows as the table that it comes from") {
   CHECK(contains(
       message_of<glia::data_error>([&] { (void)glia::csv_schema::from_metadata(metadata); }),
       "'table.delimiter' is ''; expected one character"));
+  const glia::csv_schema hand_made{.inputs = {"a"}, .options = {.text_columns = {"a"}}};
+  CHECK_THROWS_AS(hand_made.to_metadata(), glia::value_error);
   const glia::csv_schema two_lines{.inputs = {"a\nb"}};
   CHECK(contains(message_of<glia::value_error>([&] { (void)two_lines.to_metadata(); }),
                  "contains a line break"));

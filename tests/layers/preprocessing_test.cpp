@@ -88,6 +88,30 @@ TEST_CASE("adapt fits a layer to the outputs of the layers before it") {
   CHECK(net.get<double>(net.parameters()[0].spec.name)(0) == Approx(std::log(10)));
 }
 
+TEST_CASE("a fitted layer behind another one is fitted to its final outputs") {
+  const xt::xarray<float> x{{1, 1, 1}, {2, 2, 2}, {3, 3, 3}, {90, 90, 90}};
+  const glia::target_arrays data{x, xt::ones<float>({4, 1})};
+  const auto square =
+      glia::lambda{"square", [](const glia::variable& v) { return glia::ops::square(v); }};
+  auto net = model_of(glia::sequential{glia::standardize{}, square, glia::standardize{}});
+  glia::adapt(net, data, {.batch_size = 1});
+  // The squares of standardized values have the mean 1.
+  CHECK(net.get<double>("standardize_1.mean")(0) == Approx(1));
+}
+
+TEST_CASE("adapt refuses numbers that are no integers where an embedding needs them") {
+  auto net = model_of(glia::sequential{glia::embedding{4, 2}, glia::standardize{}});
+  CHECK_THROWS_AS(glia::adapt(net, table_data()), glia::data_error);
+}
+
+TEST_CASE("a deviation that is 0 as a float counts as 0") {
+  glia::model net{glia::standardize{}, {1}};
+  const xt::xarray<float> x =
+      xt::concatenate(xt::xtuple(xt::zeros<float>({1, 1}), 1e-45F * xt::ones<float>({1, 1})), 0);
+  glia::adapt(net, glia::target_arrays{x, xt::ones<float>({2, 1})});
+  CHECK(net.get("standardize_0.scale")(0) > 0);
+}
+
 TEST_CASE("a shared layer is fitted to all its inputs") {
   const glia::shared scaled{"scaled", glia::standardize{}};
   glia::model net{

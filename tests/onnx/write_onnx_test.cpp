@@ -172,8 +172,7 @@ TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same n
                  glia::max_pool3d{}, glia::flatten{}, glia::dense{2}},
       {4, 5, 6, 2});
   check_written("largest values and sums of steps",
-                sequential{glia::lambda{"cumulative_sum",
-                                        [](auto x) { return glia::ops::cumulative_sum(x, 1); }},
+                sequential{glia::lambda{"cumsum", [](auto x) { return glia::ops::cumsum(x, 1); }},
                            glia::lambda{"max", [](auto x) { return glia::ops::max(x, {1}); }}},
                 {5, 3});
   check_written("of one's own",

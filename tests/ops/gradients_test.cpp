@@ -118,8 +118,7 @@ TEST_CASE("reductions and reshapes have the right adjoint") {
   check_op("reshape", x, [](const auto& operands) { return ops::reshape(operands[0], {6, 10}); });
   check_op("max", x, [](const auto& operands) { return ops::max(operands[0], {0, 2}); });
   check_op("min", x, [](const auto& operands) { return ops::min(operands[0], {1}); });
-  check_op("cumulative_sum", x,
-           [](const auto& operands) { return ops::cumulative_sum(operands[0], 1); });
+  check_op("cumsum", x, [](const auto& operands) { return ops::cumsum(operands[0], 1); });
 }
 
 TEST_CASE("axes of reductions, concat and split can be counted from the last one") {

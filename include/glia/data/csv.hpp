@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -67,6 +68,24 @@ class csv_parser {
   }
 
   void read_names() {
+    read_all_names();
+    for (const std::string& name : options_.columns) {
+      (void)table_.find(name);  // throws if there is no such column
+    }
+    std::vector<std::string> names;
+    for (std::string& name : table_.names) {
+      const bool is_read = options_.columns.empty() ||
+                           std::find(options_.columns.begin(), options_.columns.end(), name) !=
+                               options_.columns.end();
+      columns_.push_back(is_read ? names.size() : skipped);
+      if (is_read) {
+        names.push_back(std::move(name));
+      }
+    }
+    table_.names = std::move(names);
+  }
+
+  void read_all_names() {
     if (!options_.header) {
       csv_cells first_row = cells_;
       do {
@@ -112,7 +131,7 @@ class csv_parser {
       }
     }
     // There are at most as many rows as lines, and each cell takes at least one byte.
-    const std::size_t columns = table_.names.size();
+    const std::size_t columns = columns_.size();
     const auto lines = static_cast<std::size_t>(std::count(text_.begin(), text_.end(), '\n')) + 1;
     const std::size_t rows = std::min(lines, text_.size() / columns + 1);
     table_.numbers.reserve(rows * table_.number_columns);
@@ -123,16 +142,16 @@ class csv_parser {
     std::size_t count = 0;
     row_ = cells_.line();
     do {
-      if (count < table_.places.size() && wrong == nullptr) {
-        wrong = read_cell(count);
+      if (count < columns_.size() && columns_[count] != skipped && wrong == nullptr) {
+        wrong = read_cell(columns_[count]);
       } else {
         (void)cells_.next();
       }
       ++count;
     } while (!cells_.line_ended());
     // Checked first: if a cell is missing, the cells after it are in the wrong columns.
-    require<data_error>(count == table_.places.size(), table_.file, ':', row_, ": expected ",
-                        table_.places.size(), " cells, got ", count);
+    require<data_error>(count == columns_.size(), table_.file, ':', row_, ": expected ",
+                        columns_.size(), " cells, got ", count);
     require<data_error>(wrong == nullptr, problem_);
     ++table_.rows;
   }
@@ -221,6 +240,9 @@ class csv_parser {
   /// Returns the index of each class name. Throws `value_error` if a name occurs twice.
   [[nodiscard]] static text_numbers numbered(const std::string& column,
                                              const std::vector<std::string>& names) {
+    require<value_error>(
+        !names.empty(), "read_csv: expected one or more class names for the column '", column,
+        "', got none; without names, list the column in csv_options::text_columns");
     text_numbers result;
     for (const std::string& name : names) {
       require<value_error>(result.emplace(name, static_cast<std::int32_t>(result.size())).second,
@@ -268,9 +290,11 @@ class csv_parser {
   std::string_view text_;
   csv_cells cells_;
   csv_contents table_;
-  std::vector<text_numbers> known_;  // for each text column
-  std::vector<bool> is_date_;        // for each column
-  std::size_t row_ = 0;              // number of the line in which the current row begins
+  static constexpr std::size_t skipped = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> columns_;  // of each cell of a row: index of the column, or `skipped`
+  std::vector<text_numbers> known_;   // for each text column
+  std::vector<bool> is_date_;         // for each column
+  std::size_t row_ = 0;               // number of the line in which the current row begins
   std::string problem_;
 };
 
@@ -290,11 +314,11 @@ inline void require_delimiter(char d) {
 ///
 /// The format is RFC 4180 in UTF-8: cells may be quoted, and lines end in LF or CR LF. Other
 /// delimiters, such as semicolons and tabs, are set in the options. Cells hold numbers, except in
-/// the columns that `text_columns` lists. A number becomes the nearest float, and spaces around it
-/// are ignored; text is read unchanged. A number too small for a float becomes 0; a number too
-/// large for a float is an error. An integer that a float cannot hold exactly is an error unless
-/// `round_integers` is set. Unlike in pandas, a text column becomes class indices: its distinct
-/// texts in sorted order are the classes.
+/// the columns that `text_columns`, `date_columns` and `class_names` list. A number becomes the
+/// nearest float, and spaces around it are ignored; text is read unchanged. A number too small for
+/// a float becomes 0; a number too large for a float is an error. An integer that a float cannot
+/// hold exactly is an error unless `round_integers` is set. Unlike in pandas, a text column becomes
+/// class indices: its distinct texts in sorted order are the classes.
 ///
 ///     const auto flowers = glia::read_csv("flowers.csv", {.text_columns = {"species"}});
 ///     trainer.fit(flowers.with_labels("species"));
@@ -305,7 +329,8 @@ inline void require_delimiter(char d) {
 /// name, or if the file has no column with a name from the options. Throws `data_error`, with file,
 /// line and column, if a row has a wrong number of cells, or if a cell does not contain a value of
 /// its column's type. Throws `value_error` if the delimiter is a letter, a digit, a quote, a line
-/// break or one of `.`, `+`, `-`.
+/// break or one of `.`, `+`, `-`, if a column is listed both as text and as dates, or if a list of
+/// class names is empty or has a name twice.
 [[nodiscard]] inline csv_table read_csv(const std::filesystem::path& path,
                                         const csv_options& options = {}) {
   detail::require_delimiter(options.delimiter);

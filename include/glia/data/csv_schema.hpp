@@ -30,9 +30,13 @@ struct csv_schema {
   std::vector<std::string> inputs = {};  ///< Names of the input columns, in the model's order.
   csv_options options = {};              ///< Options for `read_csv` and `parse_csv`.
 
-  /// Returns the members as metadata of a file. Their keys begin with "table.". Throws
-  /// `value_error` if a name or text contains a line break.
+  /// Returns the schema as metadata of a file. The keys begin with "table.". Throws `value_error`
+  /// if a name or text contains a line break, or if `options.text_columns` lists columns: a schema
+  /// has class names for each text column.
   [[nodiscard]] std::map<std::string, std::string> to_metadata() const {
+    require<value_error>(options.text_columns.empty(),
+                         "csv_schema: expected the class names of text columns in "
+                         "options.class_names, got columns in options.text_columns");
     std::map<std::string, std::string> metadata{{"table.inputs", lines(inputs)},
                                                 {"table.delimiter", {options.delimiter}},
                                                 {"table.header", options.header ? "yes" : "no"}};
@@ -79,6 +83,7 @@ struct csv_schema {
                         "csv_schema: the metadata value of "
                         "'table.delimiter' is '",
                         delimiter, "'; expected one character");
+    result.options.columns = result.inputs;
     result.options.delimiter = delimiter[0];
     result.options.header = value("table.header") != "no";
     result.options.date_columns = lines_in(value("table.dates"));

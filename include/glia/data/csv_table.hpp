@@ -115,6 +115,7 @@ class csv_table {
   /// columns: their names, their class names, and the options of this table.
   [[nodiscard]] csv_schema schema(const std::vector<std::string>& inputs) const {
     csv_schema result{inputs, contents_.options};
+    result.options.columns = inputs;
     result.options.text_columns.clear();
     result.options.date_columns.clear();
     result.options.class_names.clear();

@@ -47,14 +47,14 @@ class channel_statistics {
     }
     return result;
   }
-  /// Returns the standard deviation of each channel, or 1 if it is 0. It is biased: the squared
-  /// deviations are divided by the number of values.
+  /// Returns the standard deviation of each channel, or 1 if it is 0 as a float. It is biased: the
+  /// squared deviations are divided by the number of values.
   [[nodiscard]] std::vector<double> deviations() const {
     std::vector<double> result;
     for (const channel& c : channels_) {
       const double deviation =
           c.count == 0 ? 0 : std::sqrt(c.squares / static_cast<double>(c.count));
-      result.push_back(deviation > 0 ? deviation : 1);
+      result.push_back(static_cast<float>(deviation) > 0 ? deviation : 1);
     }
     return result;
   }
@@ -68,8 +68,15 @@ class channel_statistics {
   std::vector<channel> channels_;
 };
 
-/// The statistics that `adapt` collects, by the layers' first parameter. A shared layer has the
-/// same parameters wherever it runs, so it has one entry.
-using adaptation = std::map<const tensor*, channel_statistics>;
+/// What `adapt` collects for one layer: the statistics, and the parameters to set.
+struct fitted_layer {
+  channel_statistics statistics;
+  tensor* mean = nullptr;
+  tensor* scale = nullptr;
+};
+
+/// The layers that `adapt` fits, by their first parameter. A shared layer has the same parameters
+/// wherever it runs, so it has one entry.
+using adaptation = std::map<const tensor*, fitted_layer>;
 
 }  // namespace glia::detail

@@ -107,7 +107,9 @@ struct conv3d {
         {kernel_size.height, kernel_size.width, kernel_size.depth * extents[4], filters});
     variable y =
         ops::conv2d(detail::gather_frames(std::move(x), window.depth), kernel, shift, window.frame);
-    const std::size_t depth = y.shape()[0] / extents[0];
+    const std::size_t depth = kernels::window_steps(
+        extents[1], window.depth.height, window.depth.stride_height, window.depth.dilation_height,
+        window.depth.pad_top + window.depth.pad_bottom);
     return activation(detail::as_volumes(std::move(y), depth));
   }
 

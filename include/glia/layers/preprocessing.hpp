@@ -25,10 +25,10 @@ namespace glia {
 ///     y = (x - mean) / scale
 ///
 /// The input is (N, ..., C), and statistics are those of the channels C (the last axis). `adapt`
-/// computes them from a data set. Until then, the layer only replaces missing values. They are not
-/// trained. They are parameters of the model: `mean` (C) and `scale` (C), the standard deviation,
-/// or 1 for a channel with one value. `save`, checkpoints and `write_onnx` therefore store them
-/// with the network.
+/// computes them from a data set. Until then, the layer only replaces missing values. The
+/// statistics are parameters of the model that are not trained: `mean` (C) and `scale` (C), the
+/// standard deviation, or 1 for a channel with one value. `save`, checkpoints and `write_onnx`
+/// therefore store them with the network.
 ///
 /// NaN means that a value is missing. The output is 0 there, as if the value were the mean.
 ///
@@ -70,15 +70,17 @@ struct standardize {
     tensor scale;
   };
 
-  /// Adds x to the statistics that `adapt` collects, and stores their current values.
+  /// Adds x to the statistics that `adapt` collects. Returns the current values of the states.
   [[nodiscard]] fitted fit(scope& s, const variable& x, const shape& channels) const {
     tensor& mean = s.mutable_state("mean", channels, mean_initializer);
-    detail::channel_statistics& statistics = (*s.adaptation())[&mean];
-    std::visit([&](const auto& values) { statistics.add(std::span(values), channels[0]); },
-               numbers_of(s.device(), x.value()));
     tensor& scale = s.mutable_state("scale", channels, scale_initializer);
-    mean = tensor_of(s.device(), statistics.means(), channels);
-    scale = tensor_of(s.device(), statistics.deviations(), channels);
+    detail::fitted_layer& layer = (*s.adaptation())[&mean];
+    layer.mean = &mean;
+    layer.scale = &scale;
+    const auto add = [&](const auto& values) {
+      layer.statistics.add(std::span(values), channels[0]);
+    };
+    std::visit(add, numbers_of(s.device(), x.value()));
     return {mean, scale};
   }
 };
@@ -119,7 +121,8 @@ struct one_hot {
 /// The input is (N, ..., C) and the output (N, ..., 2 C): first the sines of all columns, then
 /// their cosines. The end of a period is then as close to the beginning as neighboring numbers are.
 /// With days since 1970, as in the date columns of a `csv_table`, the period is 365.2425 for the
-/// time of the year, and 7 for the day of the week. NaN, a missing value, results in zeros.
+/// time of the year, and 7 for the day of the week. Numbers must be finite, or NaN for a missing
+/// value, which results in zeros.
 ///
 /// Throws `shape_error` if the input does not have at least two axes, and `value_error` if `period`
 /// is not positive and finite.
@@ -134,7 +137,10 @@ struct periodic_encoding {
                    period);
     const variable zero = x.owner().constant(s.device().run(kernels::full{{}, 0}));
     const tensor is_present = ops::equal(x, x);  // NaN differs from itself
-    const variable angle = ops::where(is_present, x, zero) * (2 * std::numbers::pi / period);
+    const variable number = ops::where(is_present, x, zero);
+    // Whole periods are subtracted first, because a float has few digits for a large angle.
+    const variable rest = number - ops::floor(number * (1 / period)) * period;
+    const variable angle = rest * (2 * std::numbers::pi / period);
     const variable cosine = ops::where(is_present, ops::cos(angle), zero);
     return ops::concat({ops::sin(angle), cosine}, -1);
   }

@@ -122,7 +122,8 @@ struct softmax_dice {
   }
 
   [[nodiscard]] std::string description() const {
-    return text("softmax_dice", class_weight.empty() ? "" : ", class weights");
+    return text("softmax_dice", smooth == 1e-5 ? "" : text(", smooth ", smooth),
+                class_weight.empty() ? "" : ", class weights");
   }
   friend bool operator==(const softmax_dice&, const softmax_dice&) = default;
 };
@@ -168,7 +169,8 @@ struct sigmoid_dice {
   }
 
   [[nodiscard]] std::string description() const {
-    return text("sigmoid_dice", class_weight.empty() ? "" : ", class weights");
+    return text("sigmoid_dice", smooth == 1e-5 ? "" : text(", smooth ", smooth),
+                class_weight.empty() ? "" : ", class weights");
   }
   friend bool operator==(const sigmoid_dice&, const sigmoid_dice&) = default;
 };

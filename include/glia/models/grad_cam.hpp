@@ -27,13 +27,16 @@ struct grad_cam_options {
 
 namespace detail {
 
-/// Returns the name of the last layer with an output (N, H, W, C). Throws `value_error` if there is
-/// none.
+/// Returns the name of the last layer or join of branches with an output (N, H, W, C). Throws
+/// `value_error` if there is none.
 [[nodiscard]] inline std::string last_image_layer(const model_plan& plan) {
   const auto found =
-      std::find_if(plan.layers.rbegin(), plan.layers.rend(),
-                   [](const layer_summary& layer) { return layer.output.rank() == 4; });
-  require<value_error>(found != plan.layers.rend(),
+      std::find_if(plan.nodes.rbegin(), plan.nodes.rend(), [](const layer_node& node) {
+        const bool is_inner =
+            node.kind == layer_node_kind::layer || node.kind == layer_node_kind::join;
+        return is_inner && node.output.rank() == 4 && node.output[0] == 1;
+      });
+  require<value_error>(found != plan.nodes.rend(),
                        "grad_cam: expected a model with a layer whose output is (N, H, W, C), such "
                        "as a convolution of images, got ",
                        plan.description);

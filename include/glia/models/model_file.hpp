@@ -122,7 +122,8 @@ void load(Model& net, const std::filesystem::path& path) {
   }
 }
 
-/// Returns the metadata that `save` stored in a file, without the entries of glia.
+/// Returns the metadata that `save` stored in a file, without the entries of glia. Checkpoints have
+/// no other entries.
 ///
 ///     const std::string classes = glia::read_metadata("net.safetensors").at("classes");
 ///
@@ -131,6 +132,13 @@ void load(Model& net, const std::filesystem::path& path) {
 [[nodiscard]] inline std::map<std::string, std::string> read_metadata(
     const std::filesystem::path& path) {
   std::map<std::string, std::string> metadata = detail::read_checked_content(path).metadata;
+  const auto kind = metadata.find("glia");
+  if (kind == metadata.end()) {
+    return metadata;
+  }
+  if (kind->second == detail::checkpoint_file) {
+    return {};
+  }
   std::erase_if(metadata,
                 [](const auto& entry) { return detail::is_metadata_of_glia(entry.first); });
   return metadata;

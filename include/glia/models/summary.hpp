@@ -100,7 +100,7 @@ struct summary_rows {
     }
     row_of[n] = rows.size() - 1;
   }
-  std::map<std::string, std::size_t> readers;
+  std::map<std::size_t, std::size_t> readers;  // by row; inputs count after the rows
   for (std::size_t n = 0; n < plan.nodes.size(); ++n) {
     if (row_of[n] == no_row) {
       continue;
@@ -112,7 +112,8 @@ struct summary_rows {
                           std::find(inputs.begin(), inputs.end(), name) == inputs.end();
       if (is_new) {
         inputs.push_back(name);
-        const bool is_read_again = ++readers[name] > 1;
+        const bool has_row = row_of[source] != no_row;
+        const bool is_read_again = ++readers[has_row ? row_of[source] : rows.size() + source] > 1;
         result.has_branches = result.has_branches || is_read_again || inputs.size() > 1;
       }
     }

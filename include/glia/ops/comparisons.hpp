@@ -51,8 +51,8 @@ namespace glia::ops {
 /// (N, K), argmax(scores, -1) has the shape (N).
 ///
 /// The result is a tensor of integers, which `gather` accepts as indices. Of several largest
-/// elements, the first one counts. NumPy, Keras and PyTorch: argmax. Throws `shape_error` if there
-/// is no such axis.
+/// elements, the first one counts. The index is not specified if an element is NaN. NumPy, Keras
+/// and PyTorch: argmax. Throws `shape_error` if there is no such axis, or if the axis is empty.
 [[nodiscard]] tensor argmax(const variable& x, std::ptrdiff_t axis);
 
 }  // namespace glia::ops

@@ -72,6 +72,8 @@ GLIA_INLINE tensor not_equal(const variable& a, double b) {
 
 GLIA_INLINE tensor argmax(const variable& x, std::ptrdiff_t axis) {
   const std::size_t reduced = kernels::axis_from_front("argmax", x.shape(), axis);
+  require<shape_error>(x.shape()[reduced] > 0, "argmax: expected an axis with elements, got axis ",
+                       axis, " of the shape ", x.shape());
   kernels::axis_list order;
   shape remaining;
   for (std::size_t i = 0; i < x.shape().rank(); ++i) {

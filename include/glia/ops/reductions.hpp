@@ -112,7 +112,7 @@ template <std::signed_integral Axis>
 ///
 /// The elements are added in pairs, so that the rounding error grows with the logarithm of the
 /// extent. NumPy, Keras, JAX and PyTorch: cumsum. Throws `shape_error` if there is no such axis.
-[[nodiscard]] variable cumulative_sum(variable x, std::ptrdiff_t axis);
+[[nodiscard]] variable cumsum(variable x, std::ptrdiff_t axis);
 
 /// Returns the mean of each sample, with shape (N), for x (N, ...). Most losses call this function
 /// last.

@@ -125,8 +125,8 @@ GLIA_INLINE variable min(const variable& x, std::initializer_list<std::size_t> a
   return -detail::max_over(-x, detail::axes_from_front("min", x.shape(), axes));
 }
 
-GLIA_INLINE variable cumulative_sum(variable x, std::ptrdiff_t axis) {
-  const std::size_t summed = kernels::axis_from_front("cumulative_sum", x.shape(), axis);
+GLIA_INLINE variable cumsum(variable x, std::ptrdiff_t axis) {
+  const std::size_t summed = kernels::axis_from_front("cumsum", x.shape(), axis);
   const std::size_t count = x.shape()[summed];
   // After each round, an element is the sum of the last 2 * shift elements up to its position.
   for (std::size_t shift = 1; shift < count; shift *= 2) {

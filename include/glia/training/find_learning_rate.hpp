@@ -24,7 +24,8 @@ struct find_learning_rate_options {
   std::size_t batch_size = 32;  ///< Samples in a batch, at least 1; as in the later training.
   /// Weight of the earlier losses in the smoothed loss, in [0, 1).
   double smoothing = 0.98;
-  /// The search ends early when the smoothed loss exceeds its minimum by this factor; above 1.
+  /// The search ends early when the smoothed loss exceeds its minimum by this factor; above 1. Not
+  /// used if the minimum is not positive.
   double divergence_factor = 4;
 };
 
@@ -70,7 +71,8 @@ class learning_rate_sweep {
     curve_.losses.push_back(loss);
     curve_.smoothed_losses.push_back(smoothed);
     lowest_ = std::min(lowest_, smoothed);
-    if (curve_.rates.size() == options_.steps || smoothed > options_.divergence_factor * lowest_) {
+    const bool diverges = lowest_ > 0 && smoothed > options_.divergence_factor * lowest_;
+    if (curve_.rates.size() == options_.steps || diverges) {
       return stop_training("the search is complete");
     }
     set_rate(t);

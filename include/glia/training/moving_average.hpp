@@ -21,15 +21,15 @@ namespace glia {
 ///
 ///     average = momentum average + (1 - momentum) parameter      after each step
 ///
-/// The average begins with the parameters after the first step, as in Keras. It covers roughly the
-/// last 1 / (1 - momentum) steps.
+/// The average begins with the parameters of the first update, as in Keras. It covers roughly the
+/// last `every_steps` / (1 - momentum) steps. A training can have one such callback.
 ///
 /// Steps, validations and other callbacks use the parameters without averaging. The model gets the
 /// averages at `event::train_end`, also if a callback stopped the training. An interrupted training
 /// keeps its current parameters. A training that is resumed continues without averaging, and its
 /// averages continue, bit for bit, in the middle of an epoch and also after the averages have been
-/// given to the model. Running statistics, such as those of batch normalization, and frozen
-/// parameters are not averaged.
+/// given to the model. Running statistics, such as those of batch normalization, and parameters of
+/// `frozen` layers are not averaged.
 ///
 /// The averages are part of the training's state, in memory and in checkpoints. Each update copies
 /// the parameters to the host. On a GPU, update them less often with `every_steps`.

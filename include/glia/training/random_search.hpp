@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -33,9 +34,10 @@ class trial {
   /// finite.
   double uniform(std::string_view name, double low, double high) {
     require<value_error>(std::isfinite(low) && low < high && std::isfinite(high),
-                         "trial: expected ", "finite bounds with low < high for '", name, "', got ",
+                         "trial: expected finite bounds with low < high for '", name, "', got ",
                          low, " and ", high);
-    return noted(name, low + (high - low) * stream_of(name).uniform());
+    const double share = stream_of(name).uniform();
+    return note(name, below(high, (1 - share) * low + share * high));
   }
   /// Draws a number from [low, high) whose logarithm is uniformly distributed, such as a learning
   /// rate. Throws `value_error` unless 0 < low < high and both are finite.
@@ -43,7 +45,8 @@ class trial {
     require<value_error>(low > 0 && low < high && std::isfinite(high), "trial: expected finite, ",
                          "positive bounds with low < high for '", name, "', got ", low, " and ",
                          high);
-    return noted(name, low * std::pow(high / low, stream_of(name).uniform()));
+    const double share = stream_of(name).uniform();
+    return note(name, below(high, std::exp((1 - share) * std::log(low) + share * std::log(high))));
   }
   /// Draws one of several numbers, each with the same probability. Throws `value_error` if there
   /// are none.
@@ -53,7 +56,7 @@ class trial {
     require<value_error>(numbers.size() > 0, "trial: expected at least one number for '", name,
                          "', got none");
     const Number drawn = numbers.begin()[stream_of(name).integer(numbers.size())];
-    noted(name, static_cast<double>(drawn));
+    note(name, static_cast<double>(drawn));
     return drawn;
   }
 
@@ -90,7 +93,11 @@ class trial {
     return random_stream(
         {.seed = seed_, .stream = hash, .step = static_cast<std::uint32_t>(number_)});
   }
-  double noted(std::string_view name, double value) {
+  /// Returns the value, or the next smaller number if rounding has made it equal to `high`.
+  [[nodiscard]] static double below(double high, double value) {
+    return value < high ? value : std::nextafter(high, -std::numeric_limits<double>::infinity());
+  }
+  double note(std::string_view name, double value) {
     const auto found = std::find_if(settings_.begin(), settings_.end(),
                                     [&](const setting& s) { return s.first == name; });
     if (found == settings_.end()) {

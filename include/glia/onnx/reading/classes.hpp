@@ -117,7 +117,7 @@ inline value_id shifted(graph_builder& out, value_id x, bool to_end, std::size_t
 /// Computes cumulative sums along an axis. Each step adds the array to itself, shifted by 1, 2, 4,
 /// ... positions. A product with a triangular matrix of ones would give NaN for infinity times
 /// zero.
-inline void cumulative_sum(operation& n) {
+inline void cumsum(operation& n) {
   const tensor& x = n.operand(0);
   const std::size_t axis = axis_in(n.known_integer(1, 0), x.rank());
   const bool to_end = n.integer("reverse", 0) == 0;

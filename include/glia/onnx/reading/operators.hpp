@@ -112,7 +112,7 @@ using reader_function = void (*)(operation&);
       // reductions
       {"ArgMax", arg_extremum<true>},
       {"ArgMin", arg_extremum<false>},
-      {"CumSum", cumulative_sum},
+      {"CumSum", cumsum},
       {"Hardmax", hardmax},
       {"LogSoftmax", log_softmax},
       {"ReduceL1", reduce_l1},

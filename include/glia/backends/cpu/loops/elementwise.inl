@@ -1,9 +1,9 @@
 // Members of vector_loops (see vector_loops.inl): element-wise functions. y
 // may be x.
 
-// Computes y = sin(x + turns pi / 2).
+// Computes y = sin(x + turns pi / 2). It is not inlined, because several functions call it.
 template <class T>
-static void sines(const T* x, T* y, std::size_t n, int turns) {
+[[gnu::noinline]] static void sines(const T* x, T* y, std::size_t n, int turns) {
   constexpr std::size_t block = 64;
   T arguments[block];
   for (std::size_t begin = 0; begin < n; begin += block) {
@@ -19,15 +19,23 @@ static void sines(const T* x, T* y, std::size_t n, int turns) {
   }
 }
 
-// Computes dx = dy sin(x + turns pi / 2).
+// Computes y = x^exponent. It is not inlined, because several functions call it.
 template <class T>
-static void multiply_by_sines(const T* dy, const T* x, T* dx, std::size_t n, int turns) {
+[[gnu::noinline]] static void powers(const T* x, T* y, std::size_t n, double exponent) {
+  transform(x, y, n, power_function<T>(exponent));
+}
+
+// Computes dx = scale dy f(x). compute(x, y, n) computes y = f(x).
+template <class T, class Function>
+static void multiply_by(const T* dy, const T* x, T* dx, std::size_t n, T scale,
+                        const Function& compute) {
   constexpr std::size_t block = 64;
   T factors[block];
   for (std::size_t begin = 0; begin < n; begin += block) {
     const std::size_t count = n - begin < block ? n - begin : block;
-    sines(x + begin, factors, count, turns);
-    transform(dy + begin, factors, dx + begin, count, [](T g, T factor) { return g * factor; });
+    compute(x + begin, factors, count);
+    transform(dy + begin, factors, dx + begin, count,
+              [=](T g, T factor) { return g * (scale * factor); });
   }
 }
 
@@ -67,7 +75,7 @@ static void unary(const unary_map& map, const T* x, T* y, std::size_t n) {
     case unary_function::cos:
       return sines(x, y, n, 1);
     case unary_function::pow:
-      return transform(x, y, n, power_function<T>(map.a));
+      return powers(x, y, n, map.a);
     case unary_function::relu:
       return transform(x, y, n, [](T v) { return v < 0 ? T(0) : v; });
     case unary_function::relu6:
@@ -126,13 +134,15 @@ static void unary_gradient(const unary_map& map, const T* dy, const T* saved, T*
       return transform(dy, dx, n, [](T) { return T(0); });
     case unary_function::sin:
     case unary_function::cos:
-      return multiply_by_sines(dy, saved, dx, n, map.function == unary_function::sin ? 1 : 2);
+      return multiply_by(dy, saved, dx, n, T(1), [&](const T* x, T* y, std::size_t count) {
+        sines(x, y, count, map.function == unary_function::sin ? 1 : 2);
+      });
     case unary_function::pow:
       if (map.a == 0) {
         return transform(dy, dx, n, [](T) { return T(0); });
       }
-      return transform(dy, saved, dx, n, [=, power = power_function<T>(map.a - 1)](T g, T s) {
-        return g * (a * power(s));
+      return multiply_by(dy, saved, dx, n, a, [&](const T* x, T* y, std::size_t count) {
+        powers(x, y, count, map.a - 1);
       });
     case unary_function::relu:
       return transform(dy, saved, dx, n, [](T g, T s) { return s <= 0 ? T(0) : g; });

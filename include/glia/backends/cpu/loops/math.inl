@@ -192,11 +192,11 @@ template <class T>
 static constexpr T sine_limit = T(1e6);
 
 // Returns sin(x + turns pi / 2) for any x, and turns from 0 to 2.
-template <class T>
-static T turned_sine(T x, int turns) {
-  return static_cast<T>(turns == 0   ? __builtin_sin(static_cast<double>(x))
-                        : turns == 1 ? __builtin_cos(static_cast<double>(x))
-                                     : -__builtin_sin(static_cast<double>(x)));
+static float turned_sine(float x, int turns) {
+  return turns == 0 ? __builtin_sinf(x) : turns == 1 ? __builtin_cosf(x) : -__builtin_sinf(x);
+}
+static double turned_sine(double x, int turns) {
+  return turns == 0 ? __builtin_sin(x) : turns == 1 ? __builtin_cos(x) : -__builtin_sin(x);
 }
 
 // Returns sin(x + turns pi / 2) for |x| of at most sine_limit, with a relative error of about 1e-7.
