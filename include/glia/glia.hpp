@@ -15,6 +15,7 @@
 #include "glia/layers/layers.hpp"
 #include "glia/losses/losses.hpp"
 #include "glia/models/copy_parameters.hpp"
+#include "glia/models/forecast.hpp"
 #include "glia/models/grad_cam.hpp"
 #include "glia/models/input_gradient.hpp"
 #include "glia/models/layer_output.hpp"

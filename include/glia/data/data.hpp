@@ -9,6 +9,8 @@
 #include "glia/data/mnist.hpp"
 #include "glia/data/named_arrays.hpp"
 #include "glia/data/shard.hpp"
+#include "glia/data/sliding_windows.hpp"
 #include "glia/data/split.hpp"
 #include "glia/data/subset.hpp"
+#include "glia/data/time_split.hpp"
 #include "glia/data/weighted_samples.hpp"
