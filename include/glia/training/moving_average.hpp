@@ -127,7 +127,7 @@ struct moving_average {
   void add(named_tensor& average, const named_tensor& parameter) const {
     std::visit(
         [&]<class T>(std::vector<T>& averages) {
-          const auto& values = std::get<std::vector<T>>(parameter.values);
+          const std::vector<T> values = parameter.as<T>();  // a state can have another type
           for (std::size_t i = 0; i < averages.size(); ++i) {
             averages[i] = static_cast<T>(momentum * static_cast<double>(averages[i]) +
                                          (1 - momentum) * static_cast<double>(values[i]));
