@@ -470,9 +470,9 @@ TEST_CASE("parameter groups and the losses of steps are the same on several rank
   const auto train = [&](const glia::distribution& distribution) {
     glia::model net{network, {2}, glia::cpu<double>(), {.seed = 3}};
     const std::vector<double> initial = test::parameters_of<double>(net);
-    glia::trainer_options all = options;
-    all.distribution = distribution;
-    glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.01}, all};
+    glia::trainer_options distributed = options;
+    distributed.distribution = distribution;
+    glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.01}, distributed};
     std::vector<double> results;
     const auto record = glia::on_event(glia::event::train_batch_end, [&](const glia::training& t) {
       results.push_back(t.step_loss());

@@ -7,8 +7,8 @@ Run it with Keras 3 on any of its backends, then clang-format -i:
     KERAS_BACKEND=jax JAX_ENABLE_X64=1 python3 tests/golden/make_keras_convolutions_golden.py
 """
 
-import pathlib
 
+import golden_header
 import keras
 import numpy
 from keras import layers
@@ -78,19 +78,9 @@ def cases():
         yield name, outputs_of(layers.UpSampling2D(size, interpolation="bilinear"), image)
 
 
-def array(name, values):
-    texts = [f"{value:.9e}F" for value in numpy.array(values).flatten().tolist()]
-    rows = [", ".join(texts[i:i + 6]) for i in range(0, len(texts), 6)]
-    body = ",\n    ".join(rows)
-    return f"inline constexpr std::array<float, {len(texts)}> {name}{{\n    {body}}};\n"
-
-
 def main():
     keras.config.set_floatx("float64")
-    arrays = [array(name, values) for name, values in cases()]
-    path = pathlib.Path(__file__).with_name("keras_convolutions_golden.hpp")
-    path.write_text(HEADER.format(version=keras.__version__) + "\n".join(arrays) + "\n}  // namespace glia_golden\n")
-    print(f"wrote {len(arrays)} cases to {path.name}")
+    golden_header.write("keras_convolutions_golden.hpp", HEADER.format(version=keras.__version__), cases())
 
 
 main()

@@ -51,7 +51,7 @@ TEST_CASE("adapt computes means and deviations, without missing values") {
 TEST_CASE("adapt gives the same numbers for every batch size, and again") {
   auto whole = model_of(glia::standardize{});
   glia::adapt(whole, table_data());
-  for (const std::size_t batch_size : {1, 2, 3}) {
+  for (const std::size_t batch_size : {1U, 2U, 3U}) {
     auto net = model_of(glia::standardize{});
     glia::adapt(net, table_data(), {.batch_size = batch_size});
     glia::adapt(net, table_data(), {.batch_size = batch_size});  // the second call begins anew

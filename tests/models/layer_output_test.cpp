@@ -71,14 +71,17 @@ TEST_CASE("compositions have outputs by their names, and by their types and numb
                  glia::residual{dense{3}},
                  glia::parallel{glia::join::add{}, glia::identity{}, glia::identity{}}, dense{1}},
       {2}};
-  const auto of = [&](const std::string& name) { return layer_output(net, name, layered_inputs); };
-  CHECK(xt::allclose(of("residual_0"), xt::maximum(of("dense_1") + layered_inputs, 0)));
-  CHECK(xt::allclose(of("features"), xt::maximum(of("features.dense_0"), 0)));
-  const xt::xarray<float> branches = of("branches");
-  CHECK((xt::view(branches, xt::all(), xt::range(0, 2)) == of("branches.dense_0")));
-  CHECK((xt::view(branches, xt::all(), xt::range(2, 3)) == of("branches.dense_1")));
-  CHECK(of("residual_1").shape(1) == 3);
-  CHECK(xt::allclose(of("parallel_0"), 2 * of("residual_1")));
+  const auto output_of = [&](const std::string& name) {
+    return layer_output(net, name, layered_inputs);
+  };
+  CHECK(
+      xt::allclose(output_of("residual_0"), xt::maximum(output_of("dense_1") + layered_inputs, 0)));
+  CHECK(xt::allclose(output_of("features"), xt::maximum(output_of("features.dense_0"), 0)));
+  const xt::xarray<float> branches = output_of("branches");
+  CHECK((xt::view(branches, xt::all(), xt::range(0, 2)) == output_of("branches.dense_0")));
+  CHECK((xt::view(branches, xt::all(), xt::range(2, 3)) == output_of("branches.dense_1")));
+  CHECK(output_of("residual_1").shape(1) == 3);
+  CHECK(xt::allclose(output_of("parallel_0"), 2 * output_of("residual_1")));
 }
 
 TEST_CASE("a shared layer has an output for each call, and named inputs and outputs have theirs") {

@@ -14,7 +14,8 @@ namespace {
 
 std::size_t count_of(const std::string& text, const std::string& part) {
   std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+  for (std::size_t place = text.find(part); place != std::string::npos;
+       place = text.find(part, place + 1)) {
     ++count;
   }
   return count;

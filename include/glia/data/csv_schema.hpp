@@ -1,10 +1,5 @@
 #pragma once
 
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <cstddef>
-#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -12,6 +7,8 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/joined_text.hpp"
+#include "glia/core/number_text.hpp"
 #include "glia/core/parse_number.hpp"
 #include "glia/data/csv_options.hpp"
 
@@ -44,11 +41,7 @@ struct csv_schema {
       metadata["table.dates"] = lines(options.date_columns);
     }
     if (options.filling_value) {
-      std::array<char, 32> digits{};
-      const auto end =
-          std::to_chars(digits.data(), digits.data() + digits.size(), *options.filling_value);
-      metadata["table.filling"] =
-          std::isnan(*options.filling_value) ? "nan" : std::string(digits.data(), end.ptr);
+      metadata["table.filling"] = exact_text(static_cast<double>(*options.filling_value));
     }
     if (!options.missing_texts.empty()) {
       metadata["table.missing"] = lines(options.missing_texts);
@@ -73,7 +66,7 @@ struct csv_schema {
       const auto found = metadata.find(key);
       return found == metadata.end() ? std::string() : found->second;
     };
-    csv_schema result{.inputs = lines_in(value("table.inputs"))};
+    csv_schema result{.inputs = detail::lines_of(value("table.inputs"))};
     require<data_error>(
         !result.inputs.empty(),
         "csv_schema: the metadata have no value of 'table.inputs'; expected those of "
@@ -86,13 +79,11 @@ struct csv_schema {
     result.options.columns = result.inputs;
     result.options.delimiter = delimiter[0];
     result.options.header = value("table.header") != "no";
-    result.options.date_columns = lines_in(value("table.dates"));
-    result.options.missing_texts = lines_in(value("table.missing"));
+    result.options.date_columns = detail::lines_of(value("table.dates"));
+    result.options.missing_texts = detail::lines_of(value("table.missing"));
     result.options.allow_non_finite = value("table.non_finite") == "yes";
     result.options.round_integers = value("table.rounded") == "yes";
-    if (const std::string filling = value("table.filling"); filling == "nan") {
-      result.options.filling_value = std::numeric_limits<float>::quiet_NaN();
-    } else if (!filling.empty()) {
+    if (const std::string filling = value("table.filling"); !filling.empty()) {
       float number = 0;
       const char* const end = filling.data() + filling.size();
       const auto read = detail::parse_number(filling.data(), end, number);
@@ -103,7 +94,7 @@ struct csv_schema {
     }
     for (const auto& [key, names] : metadata) {
       if (key.starts_with(class_key)) {
-        result.options.class_names[key.substr(class_key.size())] = lines_in(names);
+        result.options.class_names[key.substr(class_key.size())] = detail::lines_of(names);
       }
     }
     return result;
@@ -112,24 +103,13 @@ struct csv_schema {
  private:
   static constexpr std::string_view class_key = "table.classes.";
 
-  /// Returns texts as lines, each of which ends in a line break.
+  /// Returns the texts as lines. Throws `value_error` if a text contains a line break.
   [[nodiscard]] static std::string lines(const std::vector<std::string>& texts) {
-    std::string result;
     for (const std::string& line : texts) {
       require<value_error>(line.find('\n') == std::string::npos, "csv_schema: '", line,
                            "' contains a line break; expected names and texts of one line");
-      result += line + '\n';
     }
-    return result;
-  }
-  [[nodiscard]] static std::vector<std::string> lines_in(std::string_view text) {
-    std::vector<std::string> result;
-    while (!text.empty()) {
-      const std::size_t end = text.find('\n');
-      result.emplace_back(text.substr(0, end));
-      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    }
-    return result;
+    return detail::joined_lines(texts);
   }
 };
 

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/joined_text.hpp"
 #include "glia/core/xtensor.hpp"
 #include "glia/data/array_dataset.hpp"
 #include "glia/data/csv_options.hpp"
@@ -54,12 +56,9 @@ struct csv_contents {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
       constexpr std::size_t max_names = 20;
-      std::string known;
-      for (std::size_t i = 0; i < std::min(max_names, names.size()); ++i) {
-        known += (i == 0 ? "" : ", ") + names[i];
-      }
-      throw data_error(text(file, ": there is no column '", name, "'; the columns are: ", known,
-                            names.size() > max_names ? ", ..." : ""));
+      const std::span first_names = std::span(names).first(std::min(max_names, names.size()));
+      throw data_error(text(file, ": there is no column '", name, "'; the columns are: ",
+                            with_commas(first_names), names.size() > max_names ? ", ..." : ""));
     }
     return static_cast<std::size_t>(found - names.begin());
   }

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/joined_text.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/io/tensor_map.hpp"
 
@@ -81,10 +83,7 @@ namespace detail {
 /// Returns at most five of the names, and the number of the others, for an error message.
 [[nodiscard]] inline std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t max_names = 5;
-  std::string result;
-  for (std::size_t i = 0; i < std::min(names.size(), max_names); ++i) {
-    result += (i == 0 ? "" : ", ") + names[i];
-  }
+  const std::string result = with_commas(std::span(names).first(std::min(names.size(), max_names)));
   return names.size() > max_names ? text(result, " and ", names.size() - max_names, " more")
                                   : result;
 }

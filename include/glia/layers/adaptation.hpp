@@ -68,15 +68,14 @@ class channel_statistics {
   std::vector<channel> channels_;
 };
 
-/// What `adapt` collects for one layer: the statistics, and the parameters to set.
+/// What `adapt` collects for one layer: the statistics, and the parameter for the deviations.
 struct fitted_layer {
   channel_statistics statistics;
-  tensor* mean = nullptr;
   tensor* scale = nullptr;
 };
 
-/// The layers that `adapt` fits, by their first parameter. A shared layer has the same parameters
-/// wherever it runs, so it has one entry.
-using adaptation = std::map<const tensor*, fitted_layer>;
+/// The layers that `adapt` fits, by their parameter for the means. A shared layer has the same
+/// parameters wherever it runs, so it has one entry.
+using adaptation = std::map<tensor*, fitted_layer>;
 
 }  // namespace glia::detail

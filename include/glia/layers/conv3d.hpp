@@ -19,14 +19,15 @@ namespace glia {
 
 namespace detail {
 
-/// Gathers the frames of volumes x (N, D, H, W, C) under each position of a window of K frames.
-/// Returns (N * D', H, W, K * C) for D' positions: the channels of an image are those of K frames.
-[[nodiscard]] inline variable gather_frames(variable x, const window2d& window) {
+/// Gathers the frames of volumes x (N, D, H, W, C) under each of `positions` positions of a window
+/// of K frames. Returns (N * positions, H, W, K * C): the channels of an image are those of K
+/// frames.
+[[nodiscard]] inline variable gather_frames(variable x, const window2d& window,
+                                            std::size_t positions) {
   const shape v = x.shape();
   const std::size_t padded = v[1] + window.pad_top + window.pad_bottom;
   const std::size_t stride = std::min(window.stride_height, padded);
   const std::size_t reach = (window.height - 1) * window.dilation_height;
-  const std::size_t positions = (padded - reach - 1) / stride + 1;
   // Frames in groups of `stride`: a frame of the window is at the same place of successive groups.
   const std::size_t groups = std::max((padded + stride - 1) / stride, reach / stride + positions);
   const std::size_t after = groups * stride - v[1] - window.pad_top;
@@ -53,9 +54,8 @@ namespace detail {
 ///
 /// The input x is (N, D, H, W, C): N samples, D frames (the depth), H rows, W columns, C channels.
 /// The output y is (N, D', H', W', O) with O = `filters`. The parameters are `kernel` (kernel
-/// frames, kernel rows, kernel columns, C, O) and `bias` (O). As in Keras and PyTorch, the
-/// operation
-/// * is a cross-correlation: the kernel is not mirrored.
+/// frames, kernel rows, kernel columns, C, O) and `bias` (O). The operation * is a
+/// cross-correlation, as in Keras and PyTorch: the kernel is not mirrored.
 ///
 /// The kernel spans R = (kernel frames - 1) * dilation_rate + 1 frames. The number of output frames
 /// D' is ceil(D / strides) for padding `same`, and otherwise floor((D + padding in front and at the
@@ -105,11 +105,11 @@ struct conv3d {
     const variable kernel = ops::reshape(
         ops::permute(weights, {1, 2, 0, 3, 4}),
         {kernel_size.height, kernel_size.width, kernel_size.depth * extents[4], filters});
-    variable y =
-        ops::conv2d(detail::gather_frames(std::move(x), window.depth), kernel, shift, window.frame);
     const std::size_t depth = kernels::window_steps(
         extents[1], window.depth.height, window.depth.stride_height, window.depth.dilation_height,
         window.depth.pad_top + window.depth.pad_bottom);
+    variable y = ops::conv2d(detail::gather_frames(std::move(x), window.depth, depth), kernel,
+                             shift, window.frame);
     return activation(detail::as_volumes(std::move(y), depth));
   }
 

@@ -19,6 +19,15 @@
 
 namespace glia {
 
+namespace detail {
+
+/// Returns x where the condition is not 0, and 0 elsewhere.
+[[nodiscard]] inline variable select_or_zero(const tensor& condition, const variable& x) {
+  return ops::where(condition, x, x.owner().constant(x.device().run(kernels::full{{}, 0})));
+}
+
+}  // namespace detail
+
 /// Scales each channel to mean 0 and standard deviation 1, with the statistics of the training
 /// data.
 ///
@@ -53,9 +62,8 @@ struct standardize {
                                    : fit(s, x, channels);
     tape& owner = x.owner();
     const tensor is_present = ops::equal(x, x);  // NaN differs from itself
-    const variable zero = owner.constant(s.device().run(kernels::full{{}, 0}));
     const variable y =
-        ops::where(is_present, ops::true_divide(x - mean, owner.constant(scale)), zero);
+        detail::select_or_zero(is_present, ops::true_divide(x - mean, owner.constant(scale)));
     return missing_indicator ? ops::concat({y, 1.0 - owner.constant(is_present)}, -1) : y;
   }
 
@@ -75,7 +83,6 @@ struct standardize {
     tensor& mean = s.mutable_state("mean", channels, mean_initializer);
     tensor& scale = s.mutable_state("scale", channels, scale_initializer);
     detail::fitted_layer& layer = (*s.adaptation())[&mean];
-    layer.mean = &mean;
     layer.scale = &scale;
     const auto add = [&](const auto& values) {
       layer.statistics.add(std::span(values), channels[0]);
@@ -135,14 +142,12 @@ struct periodic_encoding {
     s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
     s.expect_value(period > 0 && std::isfinite(period), "expected a positive finite period, got ",
                    period);
-    const variable zero = x.owner().constant(s.device().run(kernels::full{{}, 0}));
     const tensor is_present = ops::equal(x, x);  // NaN differs from itself
-    const variable number = ops::where(is_present, x, zero);
+    const variable number = detail::select_or_zero(is_present, x);
     // Whole periods are subtracted first, because a float has few digits for a large angle.
     const variable rest = number - ops::floor(number * (1 / period)) * period;
     const variable angle = rest * (2 * std::numbers::pi / period);
-    const variable cosine = ops::where(is_present, ops::cos(angle), zero);
-    return ops::concat({ops::sin(angle), cosine}, -1);
+    return ops::concat({ops::sin(angle), detail::select_or_zero(is_present, ops::cos(angle))}, -1);
   }
 
   [[nodiscard]] std::string description() const { return text("periodic_encoding(", period, ')'); }

@@ -37,14 +37,14 @@ namespace detail {
   }
   // Each element becomes `factor` elements, each the weighted sum of the element and its neighbors.
   const auto count = static_cast<double>(factor);
-  std::vector<double> of_previous(factor);
-  std::vector<double> of_element(factor);
-  std::vector<double> of_next(factor);
+  std::vector<double> previous_weights(factor);
+  std::vector<double> element_weights(factor);
+  std::vector<double> next_weights(factor);
   for (std::size_t j = 0; j < factor; ++j) {
     const double offset = (static_cast<double>(j) + 0.5) / count - 0.5;
-    of_previous[j] = std::max(-offset, 0.0);
-    of_next[j] = std::max(offset, 0.0);
-    of_element[j] = 1 - std::abs(offset);
+    previous_weights[j] = std::max(-offset, 0.0);
+    next_weights[j] = std::max(offset, 0.0);
+    element_weights[j] = 1 - std::abs(offset);
   }
   const shape extents = x.shape();
   const std::size_t length = extents[axis];
@@ -62,9 +62,9 @@ namespace detail {
   const variable next = ops::concat({slice(1, length - 1), slice(length - 1, 1)}, axis_number);
   shape enlarged = extents;
   enlarged[axis] = length * factor;
-  return ops::reshape(
-      weighted(previous, of_previous) + weighted(x, of_element) + weighted(next, of_next),
-      enlarged);
+  return ops::reshape(weighted(previous, previous_weights) + weighted(x, element_weights) +
+                          weighted(next, next_weights),
+                      enlarged);
 }
 
 }  // namespace detail

@@ -65,14 +65,14 @@ struct padding3d {
         right(right_columns) {}
   /// Converts the padding of images: `same` and `valid` keep their meaning. Numbers pad rows and
   /// columns, and add no frames.
-  constexpr padding3d(const padding2d& of_images)
-      : kind(of_images.kind == padding2d::mode::valid  ? mode::no_padding
-             : of_images.kind == padding2d::mode::same ? mode::same_size
-                                                       : mode::numbers),
-        top(of_images.top),
-        bottom(of_images.bottom),
-        left(of_images.left),
-        right(of_images.right) {}
+  constexpr padding3d(const padding2d& images)
+      : kind(images.kind == padding2d::mode::valid  ? mode::no_padding
+             : images.kind == padding2d::mode::same ? mode::same_size
+                                                    : mode::numbers),
+        top(images.top),
+        bottom(images.bottom),
+        left(images.left),
+        right(images.right) {}
 
   friend constexpr bool operator==(const padding3d&, const padding3d&) = default;
   friend std::ostream& operator<<(std::ostream& out, const padding3d& p) {

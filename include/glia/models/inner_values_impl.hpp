@@ -13,6 +13,7 @@
 #include "glia/backends/program.hpp"
 #include "glia/backends/recorder.hpp"
 #include "glia/core/inline.hpp"
+#include "glia/core/joined_text.hpp"
 #include "glia/graph/improve.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/models/inner_values.hpp"
@@ -46,12 +47,8 @@ class place_finder {
   /// less often.
   [[nodiscard]] const variable& found(std::string_view caller) const {
     if (call_count_ == 0) {
-      std::string known;
-      for (const std::string& name : names_) {
-        known += (known.empty() ? "" : ", ") + name;
-      }
       throw value_error(text(caller, ": there is no layer '", place_->layer,
-                             "'; the layers are: ", known,
+                             "'; the layers are: ", with_commas(names_),
                              "; to read the output of another composition, give it a name with "
                              "glia::named"));
     }
@@ -105,8 +102,8 @@ class inner_program {
     glia::tape tape(rec);
     const tensor samples = rec.samples("inputs", real_of(batch_of(rows, net.sample_shape())));
     const parameter_list parameters = as_inputs(rec, net.parameters());
-    const bool of_samples = place.layer.empty();
-    const variable x = of_samples && gradients ? tape.leaf(samples) : tape.constant(samples);
+    const bool is_input = place.layer.empty();
+    const variable x = is_input && gradients ? tape.leaf(samples) : tape.constant(samples);
     place_finder finder(place, gradients);
     const layer_probe probe(&finder, [](const void* self, const std::string& name, variable& y) {
       const_cast<place_finder*>(static_cast<const place_finder*>(self))->see(name, y);
@@ -115,7 +112,7 @@ class inner_program {
     scope s(tape, parameters, slots);
     s.set_probe(probe);
     const variable y = net.run(s, x);
-    const variable& inner = of_samples ? x : finder.found(caller);
+    const variable& inner = is_input ? x : finder.found(caller);
     require<shape_error>(
         inner.shape().rank() > 0 && inner.shape()[0] == rows, caller, ": the output ",
         inner.shape(), " of the layer '", place.layer, "' does not have one row for each of ", rows,

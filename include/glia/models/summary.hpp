@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "glia/core/joined_text.hpp"
 #include "glia/core/number_text.hpp"
 #include "glia/core/text_table.hpp"
 #include "glia/layers/plan.hpp"
@@ -117,15 +118,6 @@ struct summary_rows {
         result.has_branches = result.has_branches || is_read_again || inputs.size() > 1;
       }
     }
-  }
-  return result;
-}
-
-/// Returns the texts with commas between them.
-[[nodiscard]] inline std::string with_commas(const std::vector<std::string>& texts) {
-  std::string result;
-  for (const std::string& part : texts) {
-    result += (result.empty() ? "" : ", ") + part;
   }
   return result;
 }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
 #include "glia/ops/tape.hpp"
 
 namespace glia::ops {
@@ -46,14 +44,6 @@ namespace glia::ops {
 [[nodiscard]] tensor not_equal(const variable& a, const variable& b);
 /// Returns whether a differs from b, by element, for a number b.
 [[nodiscard]] tensor not_equal(const variable& a, double b);
-
-/// Returns the index of the largest element along an axis, and removes this axis: for scores
-/// (N, K), argmax(scores, -1) has the shape (N).
-///
-/// The result is a tensor of integers, which `gather` accepts as indices. Of several largest
-/// elements, the first one counts. The index is not specified if an element is NaN. NumPy, Keras
-/// and PyTorch: argmax. Throws `shape_error` if there is no such axis, or if the axis is empty.
-[[nodiscard]] tensor argmax(const variable& x, std::ptrdiff_t axis);
 
 }  // namespace glia::ops
 

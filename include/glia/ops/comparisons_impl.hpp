@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cstddef>
-
 #include "glia/core/inline.hpp"
-#include "glia/ops/arrangement.hpp"
 #include "glia/ops/comparisons.hpp"
 
 namespace glia::ops {
@@ -68,25 +65,6 @@ GLIA_INLINE tensor equal(const variable& a, double b) {
 
 GLIA_INLINE tensor not_equal(const variable& a, double b) {
   return not_equal(a, detail::number_beside(a, b));
-}
-
-GLIA_INLINE tensor argmax(const variable& x, std::ptrdiff_t axis) {
-  const std::size_t reduced = kernels::axis_from_front("argmax", x.shape(), axis);
-  require<shape_error>(x.shape()[reduced] > 0, "argmax: expected an axis with elements, got axis ",
-                       axis, " of the shape ", x.shape());
-  kernels::axis_list order;
-  shape remaining;
-  for (std::size_t i = 0; i < x.shape().rank(); ++i) {
-    if (i != reduced) {
-      order.push_back(i);
-      remaining.push_back(x.shape()[i]);
-    }
-  }
-  order.push_back(reduced);
-  const bool is_last = reduced + 1 == x.shape().rank();
-  const glia::device& device = x.device();
-  const tensor rows = is_last ? x.value() : device.run(kernels::permute_axes{order}, x.value());
-  return device.run(kernels::reshape{remaining}, device.run(kernels::argmax{}, rows));
 }
 
 }  // namespace glia::ops

@@ -107,6 +107,14 @@ template <std::signed_integral Axis>
 /// Returns the smallest element over the given axes, counted from 0.
 [[nodiscard]] variable min(const variable& x, std::initializer_list<std::size_t> axes);
 
+/// Returns the index of the largest element along an axis, and removes this axis: for scores
+/// (N, K), argmax(scores, -1) has the shape (N).
+///
+/// The result is a tensor of integers, which `gather` accepts as indices. Of several largest
+/// elements, the first one counts. The index is not specified if an element is NaN. NumPy, Keras
+/// and PyTorch: argmax. Throws `shape_error` if there is no such axis, or if the axis is empty.
+[[nodiscard]] tensor argmax(const variable& x, std::ptrdiff_t axis);
+
 /// Returns the sums of all elements up to each position of an axis: y_i = x_0 + ... + x_i. The
 /// result has the shape of x.
 ///

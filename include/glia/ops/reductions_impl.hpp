@@ -35,18 +35,33 @@ GLIA_INLINE variable mean(variable x) {
 
 namespace detail {
 
+/// Returns the axes of a shape that are not in `axes`.
+GLIA_INLINE kernels::axis_list other_axes(const shape& s, const kernels::axis_list& axes) {
+  kernels::axis_list result;
+  for (std::size_t axis = 0; axis < s.rank(); ++axis) {
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) {
+      result.push_back(axis);
+    }
+  }
+  return result;
+}
+
+/// Returns the extents of the given axes.
+GLIA_INLINE shape extents_of(const shape& s, const kernels::axis_list& axes) {
+  shape result;
+  for (const std::size_t axis : axes) {
+    result.push_back(s[axis]);
+  }
+  return result;
+}
+
 GLIA_INLINE variable sum_over(variable x, const kernels::axis_list& axes) {
   shape reduced = x.shape();
   for (std::size_t axis : axes) {
     reduced[axis] = 1;
   }
-  shape squeezed;
-  for (std::size_t axis = 0; axis < reduced.rank(); ++axis) {
-    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) {
-      squeezed.push_back(reduced[axis]);
-    }
-  }
-  return reshape(sum_to(std::move(x), reduced), squeezed);
+  const shape remaining = extents_of(x.shape(), other_axes(x.shape(), axes));
+  return reshape(sum_to(std::move(x), reduced), remaining);
 }
 
 GLIA_INLINE variable mean_over(variable x, const kernels::axis_list& axes) {
@@ -56,49 +71,23 @@ GLIA_INLINE variable mean_over(variable x, const kernels::axis_list& axes) {
   return std::move(sums) * share;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 GLIA_INLINE variable max_over(const variable& x, const kernels::axis_list& axes) {
   const shape& extents = x.shape();
-  const auto is_reduced = [&](std::size_t axis) {
-    return std::find(axes.begin(), axes.end(), axis) != axes.end();
-  };
-  kernels::axis_list order;
-  shape remaining;
-  for (std::size_t axis = 0; axis < extents.rank(); ++axis) {
-    if (!is_reduced(axis)) {
-      order.push_back(axis);
-      remaining.push_back(extents[axis]);
-    }
-  }
-  std::size_t count = 1;
-  std::size_t leading = order.rank();  // number of axes before the reduced axes
-  for (std::size_t axis = extents.rank(); axis-- > 0;) {
-    if (is_reduced(axis)) {
-      count *= extents[axis];
-      leading = std::min(leading, axis);
-    }
-  }
   require<shape_error>(extents.size() > 0,
                        "max and min: expected a tensor with elements, got the shape ", extents);
-  if (count == 1) {
-    return reshape(x, remaining);
+  kernels::axis_list order = other_axes(extents, axes);
+  const shape remaining = extents_of(extents, order);
+  if (remaining.rank() == extents.rank()) {
+    return x;
   }
+  const kernels::axis_list reduced = other_axes(extents, order);  // in ascending order
+  const std::size_t count = extents_of(extents, reduced).size();
   // A pooling whose window has as many columns as there are reduced elements. The reduced axes need
   // not move if they are neighbors.
-  bool are_neighbors = true;
-  for (std::size_t axis = leading; axis < leading + extents.rank() - order.rank(); ++axis) {
-    are_neighbors = are_neighbors && is_reduced(axis);
-  }
-  if (!are_neighbors) {
-    leading = order.rank();
-    for (std::size_t axis = 0; axis < extents.rank(); ++axis) {
-      if (is_reduced(axis)) {
-        order.push_back(axis);
-      }
-    }
+  const bool are_neighbors = reduced.back() - reduced[0] + 1 == reduced.rank();
+  const std::size_t leading = are_neighbors ? reduced[0] : order.rank();  // axes before the columns
+  for (const std::size_t axis : reduced) {
+    order.push_back(axis);
   }
   // Images (samples, rows, reduced elements, channels).
   const std::size_t samples = leading == 0 ? 1 : remaining[0];
@@ -123,6 +112,19 @@ GLIA_INLINE variable max(const variable& x, std::initializer_list<std::size_t> a
 
 GLIA_INLINE variable min(const variable& x, std::initializer_list<std::size_t> axes) {
   return -detail::max_over(-x, detail::axes_from_front("min", x.shape(), axes));
+}
+
+GLIA_INLINE tensor argmax(const variable& x, std::ptrdiff_t axis) {
+  const std::size_t reduced = kernels::axis_from_front("argmax", x.shape(), axis);
+  require<shape_error>(x.shape()[reduced] > 0, "argmax: expected an axis with elements, got axis ",
+                       axis, " of the shape ", x.shape());
+  kernels::axis_list order = detail::other_axes(x.shape(), {reduced});
+  const shape remaining = detail::extents_of(x.shape(), order);
+  order.push_back(reduced);
+  const bool is_last = reduced + 1 == x.shape().rank();
+  const glia::device& device = x.device();
+  const tensor rows = is_last ? x.value() : device.run(kernels::permute_axes{order}, x.value());
+  return device.run(kernels::reshape{remaining}, device.run(kernels::argmax{}, rows));
 }
 
 GLIA_INLINE variable cumsum(variable x, std::ptrdiff_t axis) {

@@ -76,7 +76,7 @@ GLIA_INLINE schedule one_cycle(double max_rate, std::size_t steps,
   }
   const double first = max_rate / options.div_factor;
   const double last = first / options.final_div_factor;
-  const double end = static_cast<double>(steps - 1);
+  const auto end = static_cast<double>(steps - 1);
   const double peak = std::clamp(options.pct_start * static_cast<double>(steps) - 1, 0.0, end);
   return {text("one_cycle(", first, " to ", max_rate, " to ", last, " in ", steps, " steps, ",
                options.pct_start, ")"),

@@ -137,8 +137,8 @@ class layer_graph_picture {
     }
     const std::string tip =
         text('M', pixels(x(last)), ' ', pixels(top(last)), " l-4 -", head, " h8 z");
-    return text("<path d=\"", path, R"(" fill="none" stroke=")", muted, "\" stroke-width=\"1.5\"/>",
-                "<path d=\"", tip, "\" fill=\"", muted, "\"/>\n");
+    return text("<path d=\"", path, R"(" fill="none" stroke=")", muted,
+                R"(" stroke-width="1.5"/><path d=")", tip, "\" fill=\"", muted, "\"/>\n");
   }
 
   [[nodiscard]] std::string box(std::size_t index) const {

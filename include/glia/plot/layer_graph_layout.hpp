@@ -139,6 +139,7 @@ class layer_graph_layout {
   void sort_levels(bool downward) {
     for_each_level(downward, [&](std::vector<std::size_t>& level) {
       std::vector<std::pair<double, std::size_t>> order;
+      order.reserve(level.size());
       for (const std::size_t box : level) {
         order.emplace_back(mean_neighbor(box, downward), box);
       }

@@ -33,15 +33,15 @@ namespace glia::detail {
 }
 
 /// Sets the parameters of the layers to their statistics. Returns whether a parameter has changed.
-[[nodiscard]] inline bool set_statistics(const device& device, adaptation& collected) {
+[[nodiscard]] inline bool set_statistics(const device& device, const adaptation& collected) {
   bool is_changed = false;
   const auto set = [&](tensor& parameter, const std::vector<double>& values) {
     const tensor fitted = tensor_of(device, values, parameter.shape());
     is_changed = is_changed || numbers_of(device, fitted) != numbers_of(device, parameter);
     parameter = fitted;
   };
-  for (auto& [key, layer] : collected) {
-    set(*layer.mean, layer.statistics.means());
+  for (const auto& [mean, layer] : collected) {
+    set(*mean, layer.statistics.means());
     set(*layer.scale, layer.statistics.deviations());
   }
   return is_changed;

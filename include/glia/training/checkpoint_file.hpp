@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/joined_text.hpp"
 #include "glia/io/checked_content.hpp"
 #include "glia/models/model_file.hpp"
 #include "glia/models/model_identity.hpp"
@@ -97,22 +98,6 @@ inline constexpr std::size_t epoch_columns = 5;
     history.push_back(std::move(e));
   }
   return history;
-}
-
-[[nodiscard]] inline std::string joined_lines(const std::vector<std::string>& lines) {
-  std::string result;
-  for (const std::string& line : lines) {
-    result += line + '\n';
-  }
-  return result;
-}
-[[nodiscard]] inline std::vector<std::string> lines_of(std::string_view joined) {
-  std::vector<std::string> lines;
-  while (!joined.empty()) {
-    lines.emplace_back(joined.substr(0, joined.find('\n')));
-    joined.remove_prefix(std::min(joined.size(), lines.back().size() + 1));
-  }
-  return lines;
 }
 
 /// Writes the state of a training to a safetensors file, as a whole or not at all. `identity`

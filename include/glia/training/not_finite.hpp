@@ -12,9 +12,7 @@
 #include "glia/core/named_tensor.hpp"
 #include "glia/graph/graph.hpp"
 
-namespace glia {
-
-namespace detail {
+namespace glia::detail {
 
 /// Whether all numbers are finite: neither infinite nor NaN.
 template <std::floating_point T>
@@ -45,6 +43,4 @@ template <std::floating_point T>
          phases[static_cast<std::size_t>(place.phase)] + " (" + std::string(kernel) + ')';
 }
 
-}  // namespace detail
-
-}  // namespace glia
+}  // namespace glia::detail

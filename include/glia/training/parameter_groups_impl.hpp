@@ -11,6 +11,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
+#include "glia/core/joined_text.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/elementwise.hpp"
 #include "glia/training/parameter_groups.hpp"
@@ -49,11 +50,11 @@ GLIA_INLINE const parameter_group* group_of(const std::vector<parameter_group>& 
 
 GLIA_INLINE void require_parameter_groups(const std::vector<parameter_group>& groups,
                                           const parameter_list& parameters) {
-  std::string names;
+  std::vector<std::string> names;
   bool trains = false;
   for (const parameter& p : parameters) {
     if (p.spec.trainable) {
-      names += (names.empty() ? "" : ", ") + p.spec.name;
+      names.push_back(p.spec.name);
       const parameter_group* const group = group_of(groups, p.spec.name);
       trains = trains || group == nullptr || !group->frozen;
     }
@@ -78,7 +79,7 @@ GLIA_INLINE void require_parameter_groups(const std::vector<parameter_group>& gr
     require<value_error>(
         trained_where([&](const std::string& name) { return fits_path(group.path, name); }),
         "trainer: no trained parameter fits the path '", group.path,
-        "' of a parameter group; the trained parameters are ", names);
+        "' of a parameter group; the trained parameters are ", with_commas(names));
     require<value_error>(
         trained_where([&](const std::string& name) { return group_of(groups, name) == &group; }),
         "trainer: all parameters that fit the path '", group.path,
@@ -87,7 +88,7 @@ GLIA_INLINE void require_parameter_groups(const std::vector<parameter_group>& gr
   require<value_error>(groups.empty() || trains,
                        "trainer: expected a parameter to train, but the parameter groups freeze "
                        "all of ",
-                       names);
+                       with_commas(names));
 }
 
 GLIA_INLINE bool has_weight_decay(const std::vector<parameter_group>& groups) {

@@ -31,9 +31,9 @@ namespace glia {
 /// upsampling_0.kernel, decoder_0.conv2d_0.kernel and logits.kernel. Level 0 has the size of the
 /// images.
 ///
-/// Throws `shape_error` if the input does not have four axes, or if its rows or columns are no
-/// multiple of 2^depth. Throws `value_error` if `classes`, `filters` or `depth` is outside its
-/// range.
+/// Throws `shape_error` if the input does not have four axes, or if its rows or columns are
+/// not a multiple of 2^depth. Throws `value_error` if `classes`, `filters` or `depth` is outside
+/// its range.
 ///
 /// Source: Ronneberger, Fischer and Brox, "U-Net: Convolutional Networks for Biomedical Image
 /// Segmentation", MICCAI 2015, figure 1.

@@ -278,7 +278,7 @@ struct power_function {
     q = q * r + 1;
     const auto power_of_two = __builtin_bit_cast(
         double, static_cast<std::uint64_t>(static_cast<std::int64_t>(k) + 1023) << 52);
-    float result = static_cast<float>(q * power_of_two);
+    auto result = static_cast<float>(q * power_of_two);
     result = select_of(size == 0.0F, of_zero, result);
     result = select_of(size == __builtin_inff(), of_infinity, result);
     const float signed_result = odd ? __builtin_copysignf(result, x) : result;

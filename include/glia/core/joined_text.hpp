@@ -1,0 +1,39 @@
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace glia::detail {
+
+/// Returns the texts with commas between them.
+[[nodiscard]] inline std::string with_commas(std::span<const std::string> texts) {
+  std::string result;
+  for (const std::string& part : texts) {
+    result += (&part == texts.data() ? "" : ", ") + part;
+  }
+  return result;
+}
+
+/// Returns the texts as lines, each of which ends in a line break.
+[[nodiscard]] inline std::string joined_lines(std::span<const std::string> lines) {
+  std::string result;
+  for (const std::string& line : lines) {
+    result += line + '\n';
+  }
+  return result;
+}
+
+/// Returns the lines of a text that `joined_lines` has made.
+[[nodiscard]] inline std::vector<std::string> lines_of(std::string_view joined) {
+  std::vector<std::string> lines;
+  while (!joined.empty()) {
+    lines.emplace_back(joined.substr(0, joined.find('\n')));
+    joined.remove_prefix(std::min(joined.size(), lines.back().size() + 1));
+  }
+  return lines;
+}
+
+}  // namespace glia::detail
