@@ -196,6 +196,7 @@ TEST_CASE("kernels keep what they say of the shapes of their results and of the 
                            "permute_axes",
                            "gather",
                            "scatter_add",
+                           "update_slice",
                            "select",
                            "fake_quantize",
                            "batched_matmul"}) {

@@ -124,6 +124,18 @@ TEST_CASE("rows by index and choices refuse what does not fit") {
   CHECK(refusal_of(kernels::scatter_add{5}, glia::real_of({2, 3}), indices) ==
         "scatter_add: expected a row for each index of (2, 4), got (2, 3)");
   CHECK(contains(refusal_of(kernels::scatter_add{5}, table, table), "tensor of integers"));
+  const glia::tensor_spec place{{}, glia::element::index};
+  CHECK(refusal_of(kernels::update_slice{1}, table, glia::real_of({5, 4}), place) ==
+        "update_slice: part: expected shape (5, 3), got (5, 4)");
+  CHECK(refusal_of(kernels::update_slice{1}, table, glia::real_of({4, 2}), place) ==
+        "update_slice: part: expected shape (5, 2), got (4, 2)");
+  CHECK(refusal_of(kernels::update_slice{0}, table, glia::real_of({3}), place) ==
+        "update_slice: part: expected shape (5, 3), got (3)");
+  CHECK(contains(refusal_of(kernels::update_slice{2}, table, table, place), "got axis 2"));
+  CHECK(refusal_of(kernels::update_slice{0}, table, table, indices) ==
+        "update_slice: begin: expected shape (), got (2, 4)");
+  CHECK(refusal_of(kernels::update_slice{0}, table, table, glia::real_of({})) ==
+        "update_slice: begin: expected a tensor of integers, got a tensor of numbers");
   CHECK(refusal_of(kernels::select{}, indices, table, table) ==
         "select: condition: expected a tensor of numbers, got a tensor of integers");
   CHECK(contains(refusal_of(kernels::select{}, table, glia::real_of({2, 1, 3}), glia::real_of({4})),

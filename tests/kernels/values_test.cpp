@@ -85,6 +85,28 @@ TEMPLATE_LIST_TEST_CASE("rows are taken and added by index", "", backends) {
                   bench.indices({3}, {0, 0, 0})) == numbers{12});
 }
 
+TEMPLATE_LIST_TEST_CASE("a block replaces elements from a place on, moved so that it fits", "",
+                        backends) {
+  const desk bench{TestType()};
+  using numbers = std::vector<float>;
+  const kernels::update_slice along_columns{1};
+  const auto update = [&](std::int32_t begin) {
+    return bench.run(along_columns, bench.counted({2, 4}), bench.real({2, 2}, {-1, -2, -3, -4}),
+                     bench.indices({}, {begin}));
+  };
+  CHECK(update(0) == numbers{-1, -2, 2, 3, -3, -4, 6, 7});
+  CHECK(update(1) == numbers{0, -1, -2, 3, 4, -3, -4, 7});
+  CHECK(update(3) == numbers{0, 1, -1, -2, 4, 5, -3, -4});
+  CHECK(update(-5) == update(0));
+  CHECK(bench.run(kernels::update_slice{0}, bench.counted({3, 2}), bench.real({1, 2}, {8, 9}),
+                  bench.indices({}, {2})) == numbers{0, 1, 2, 3, 8, 9});
+  // Another handle keeps its elements.
+  const auto x = bench.counted({2, 2});
+  CHECK(bench.run(kernels::update_slice{0}, x, bench.real({1, 2}, {8, 9}),
+                  bench.indices({}, {0})) == numbers{8, 9, 2, 3});
+  CHECK(values_of(bench.device, x) == numbers{0, 1, 2, 3});
+}
+
 TEMPLATE_LIST_TEST_CASE("a condition that is not 0 holds, and what is not chosen does not show", "",
                         backends) {
   const desk bench{TestType()};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "glia/kernels/kernel.hpp"
@@ -85,6 +86,48 @@ struct scatter_add {
     return {{batch_axis::rows, batch_axis::rows}, {batch_axis::summed}};
   }
   friend bool operator==(const scatter_add&, const scatter_add&) = default;
+};
+
+/// Returns x with a block of elements replaced: along the axis, the elements of `part` take the
+/// places from `begin` on, as in XLA's DynamicUpdateSlice. `begin` is an integer () that can change
+/// from run to run. If the block does not fit behind it, the block ends at the last element; a
+/// negative `begin` counts as 0.
+struct update_slice {
+  std::size_t axis = 0;
+
+  static constexpr std::string_view name = "update_slice";
+  static constexpr std::size_t operands = 3;  // x, part, begin
+  static constexpr std::size_t results = 1;
+  static constexpr overwrite overwrites[] = {{0, 0}};
+  static constexpr bool updates = true;
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& x, const tensor_spec& part,
+                                   const tensor_spec& begin) const {
+    require_elements("update_slice", x, element::real);
+    require_elements("update_slice: part", part, element::real);
+    require_elements("update_slice: begin", begin, element::index);
+    require_axis("update_slice", x.shape, axis);
+    shape expected = x.shape;
+    if (part.shape.rank() == expected.rank()) {
+      expected[axis] = std::min(expected[axis], part.shape[axis]);
+    }
+    require_same_shape("update_slice: part", expected, part.shape);
+    require_same_shape("update_slice: begin", {}, begin.shape);
+    return x;
+  }
+  [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec&, const tensor_spec&) {
+    return 0;
+  }
+  [[nodiscard]] batch_axes<3, 1> axes(const tensor_spec&, const tensor_spec&,
+                                      const tensor_spec&) const {
+    return axis > 0 ? detail::by_rows<update_slice>(1) : batch_axes<3, 1>::whole();
+  }
+  /// Returns the first place of a block of `block` elements among `extent` elements.
+  [[nodiscard]] static constexpr std::size_t first_place(std::int32_t begin, std::size_t extent,
+                                                         std::size_t block) {
+    return begin < 0 ? 0 : std::min(static_cast<std::size_t>(begin), extent - block);
+  }
+  friend bool operator==(const update_slice&, const update_slice&) = default;
 };
 
 [[nodiscard]] constexpr saved_tensors saved_for_gradients(const gather&) {

@@ -26,12 +26,13 @@ namespace glia {
 using basic_kernels = kernel_list<
     kernels::full, kernels::reshape, kernels::broadcast_to, kernels::sum_to, kernels::norm,
     kernels::concat, kernels::slice, kernels::pad, kernels::permute_axes, kernels::to_index,
-    kernels::gather, kernels::scatter_add, kernels::unary, kernels::unary_gradient, kernels::binary,
-    kernels::select, kernels::matmul, kernels::batched_matmul, kernels::dense, kernels::conv2d,
-    kernels::conv2d_input_gradient, kernels::conv2d_kernel_gradient, kernels::max_pool2d,
-    kernels::max_pool2d_gradient, kernels::avg_pool2d, kernels::avg_pool2d_gradient,
-    kernels::normalize, kernels::normalize_gradient, kernels::dropout, kernels::gaussian_noise,
-    kernels::softmax, kernels::softmax_gradient, kernels::softmax_cross_entropy,
+    kernels::gather, kernels::scatter_add, kernels::update_slice, kernels::unary,
+    kernels::unary_gradient, kernels::binary, kernels::select, kernels::matmul,
+    kernels::batched_matmul, kernels::dense, kernels::conv2d, kernels::conv2d_input_gradient,
+    kernels::conv2d_kernel_gradient, kernels::max_pool2d, kernels::max_pool2d_gradient,
+    kernels::avg_pool2d, kernels::avg_pool2d_gradient, kernels::normalize,
+    kernels::normalize_gradient, kernels::dropout, kernels::gaussian_noise, kernels::softmax,
+    kernels::softmax_gradient, kernels::softmax_cross_entropy,
     kernels::softmax_cross_entropy_gradient, kernels::one_hot, kernels::argmax, kernels::in_top_k,
     kernels::fake_quantize, kernels::sgd, kernels::adam, kernels::rmsprop, kernels::adagrad>;
 

@@ -24,6 +24,7 @@ struct dropout {
 
   static constexpr std::string_view type_name = "dropout";
   static constexpr bool preserves_output_kind = true;
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect_value(rate >= 0 && rate < 1, "expected a rate in [0, 1), got ", rate);

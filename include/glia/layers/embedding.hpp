@@ -30,6 +30,7 @@ struct embedding {
   initializer embeddings_initializer = random_uniform(0.05);
 
   static constexpr std::string_view type_name = "embedding";
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     constexpr std::size_t largest_dim = std::size_t{1} << 24;

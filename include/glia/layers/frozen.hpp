@@ -21,6 +21,7 @@ struct frozen {
 
   using contains_layers = void;
   static constexpr bool preserves_output_kind = true;
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     const scope::freeze as_in_inference(s);

@@ -22,6 +22,7 @@ struct gaussian_noise {
 
   static constexpr std::string_view type_name = "gaussian_noise";
   static constexpr bool preserves_output_kind = true;
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect_value(stddev >= 0 && std::isfinite(stddev),

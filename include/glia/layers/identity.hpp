@@ -11,6 +11,7 @@ namespace glia {
 struct identity {
   static constexpr std::string_view type_name = "identity";
   static constexpr bool preserves_output_kind = true;
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope&, variable x) const { return x; }
   [[nodiscard]] std::string description() const { return std::string(type_name); }

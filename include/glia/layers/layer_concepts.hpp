@@ -26,6 +26,15 @@ concept sets_axes = requires {
   requires Layer::sets_axes;
 };
 
+/// A layer that can run on blocks of a sequence (N, T, ...); see `stream`. Its output at a step
+/// depends only on its input at this step, or on the state that it keeps in the stream.
+///
+/// Layers declare this with a static member `runs_stepwise` that is true.
+template <class Layer>
+concept runs_stepwise = requires {
+  requires Layer::runs_stepwise;
+};
+
 /// A layer that consists of other layers. Summaries list the contained layers instead of this
 /// layer. Layers declare this with a member type `contains_layers`.
 template <class Layer>

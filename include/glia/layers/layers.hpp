@@ -2,6 +2,7 @@
 
 #include "glia/layers/activation.hpp"
 #include "glia/layers/bidirectional.hpp"
+#include "glia/layers/context.hpp"
 #include "glia/layers/conv1d.hpp"
 #include "glia/layers/conv1d_transpose.hpp"
 #include "glia/layers/conv2d.hpp"
@@ -30,6 +31,7 @@
 #include "glia/layers/pooling.hpp"
 #include "glia/layers/pooling1d.hpp"
 #include "glia/layers/pooling3d.hpp"
+#include "glia/layers/position_embedding.hpp"
 #include "glia/layers/positional_encoding.hpp"
 #include "glia/layers/preprocessing.hpp"
 #include "glia/layers/recurrence.hpp"
@@ -42,4 +44,5 @@
 #include "glia/layers/simple_rnn.hpp"
 #include "glia/layers/spatial_dropout.hpp"
 #include "glia/layers/time_distributed.hpp"
+#include "glia/layers/unembedding.hpp"
 #include "glia/layers/window1d.hpp"

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "glia/layers/project_steps.hpp"
+#include "glia/layers/rotary_embedding.hpp"
 #include "glia/layers/scope.hpp"
+#include "glia/layers/stream_recording.hpp"
 #include "glia/ops/arrangement.hpp"
 #include "glia/ops/dropout.hpp"
 #include "glia/ops/products.hpp"
@@ -20,28 +22,31 @@
 
 namespace glia {
 
-/// Multi-head self-attention over the steps of sequences.
+/// Multi-head attention over the steps of sequences.
 ///
 /// The input and output are (N, T, D): N samples, T steps, D features. Each of the H heads projects
-/// the input to queries (T, K), keys (T, K) and values (T, V), and computes
+/// the input to queries (T, K), and a sequence (N, S, C) to keys (S, K) and values (S, V). This
+/// sequence is the input itself (self-attention) or a `context` (cross-attention). A head computes
 ///
 ///     softmax(queries keys^T / sqrt(K)) values
 ///
 /// The results of all heads are concatenated and projected to (N, T, D). Vaswani et al., 2017.
 ///
 /// The parameters are the same as in Keras, except that one axis holds all heads side by side:
-/// `query_kernel` and `key_kernel` (D, H K), `value_kernel` (D, H V), `output_kernel` (H V, D), and
-/// `query_bias`, `key_bias`, `value_bias` and `output_bias`. Because of this axis, `glorot_uniform`
-/// draws from another range than in Keras.
+/// `query_kernel` (D, H K), `key_kernel` (C, H K), `value_kernel` (C, H V), `output_kernel`
+/// (H V, D), and `query_bias`, `key_bias`, `value_bias` and `output_bias`. Because of this axis,
+/// `glorot_uniform` draws from another range than in Keras.
 ///
 /// No step attends to a padding step (see `masking`): its weight is 0. At a padding step, and at a
-/// step that can attend to no step, the output is the output bias, as in Keras. The layer cannot
-/// attend to another sequence.
+/// step that can attend to no step, the output is the output bias, as in Keras.
 ///
-/// A training step stores two (T, T) matrices for each head and sample.
+/// A training step stores two (T, S) matrices for each head and sample. A `stream` of causal
+/// self-attention keeps the keys and values of earlier steps.
 ///
-/// Throws `shape_error` if the input is not (N, T, D), and `value_error` if `num_heads` or
-/// `key_dim` is 0 or `dropout` is outside [0, 1).
+/// Throws `shape_error` if the input is not (N, T, D). Throws `value_error` if `num_heads` or
+/// `key_dim` is 0, if `dropout` is outside [0, 1), if `key_dim` is odd with a rotary embedding, if
+/// no earlier layer is the `context`, or if a context is combined with a causal mask or a rotary
+/// embedding.
 struct multi_head_attention {
   std::size_t num_heads = 0;  ///< Number of heads H, at least 1. Required.
   std::size_t key_dim = 0;    ///< Size K of a head's queries and keys, at least 1. Required.
@@ -54,41 +59,55 @@ struct multi_head_attention {
   bool use_bias = true;                               ///< Whether projections have a bias.
   initializer kernel_initializer = glorot_uniform();  ///< Initial values of all kernels.
   initializer bias_initializer = constant(0);         ///< Initial values of all biases.
+  /// Name of the `context` that provides keys and values; empty for self-attention.
+  std::string context = {};
+  /// Whether queries and keys are rotated by their positions (rotary position embedding; Su et al.,
+  /// 2021). Features i and i + K / 2 are a pair, as in KerasHub's RotaryEmbedding.
+  bool use_rotary_embedding = false;
+  /// Upper bound of the wavelengths of the rotary embedding, in units of 2 pi steps; at least 1.
+  double max_wavelength = 1e4;
 
   static constexpr std::string_view type_name = "multi_head_attention";
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
-    s.expect(x.shape().rank() == 3, "expected sequences (N, T, C), got ", batch_text(x.shape()),
-             "; add reshape{{T, C}} before it");
-    s.expect_value(num_heads > 0 && key_dim > 0, "expected num_heads and key_dim of at least 1");
-    s.expect_value(dropout >= 0 && dropout < 1, "expected a dropout rate in [0, 1), got ", dropout);
+    expect_options(s, x.shape());
+    const scope::context_sequence* const source = context.empty() ? nullptr : &s.context(context);
+    const variable& sequence = source == nullptr ? x : source->steps;
+    const tensor query_mask = s.step_mask();
+    const tensor key_mask = source == nullptr ? query_mask : source->mask;
     const std::size_t values_of_head = value_dim == 0 ? key_dim : value_dim;
-    const std::size_t features = x.shape()[2];
-    const variable queries = by_head(project(s, "query", x, num_heads * key_dim));
-    const variable keys = by_head(project(s, "key", x, num_heads * key_dim));
-    const variable values = by_head(project(s, "value", x, num_heads * values_of_head));
+    variable queries = by_head(project(s, "query", x, num_heads * key_dim));
+    variable keys = by_head(project(s, "key", sequence, num_heads * key_dim));
+    variable values = by_head(project(s, "value", sequence, num_heads * values_of_head));
+    if (use_rotary_embedding) {
+      queries = detail::rotate_by_position(s, queries, max_wavelength);
+      keys = detail::rotate_by_position(s, keys, max_wavelength);
+    }
+    if (detail::stream_recording* const stream = s.stream()) {
+      keys = x.owner().constant(stream->append(keys.value(), 2));
+      values = x.owner().constant(stream->append(values.value(), 2));
+    }
     const double scale = 1 / std::sqrt(static_cast<double>(key_dim));
     variable scores = ops::batched_matmul(queries * scale, keys, transpose::second);
-    if (use_causal_mask) {
+    if (s.stream() != nullptr) {
+      scores = only_where(s, s.stream()->not_later(), scores);
+    } else if (use_causal_mask) {
       scores = scores + x.owner().constant(not_later(s.device(), x.shape()[1]));
     }
-    const auto& mask = s.step_mask();
     tensor attended_pairs;
-    if (mask) {
-      const glia::device& device = s.device();
-      const std::size_t samples = x.shape()[0];
-      const std::size_t steps = x.shape()[1];
-      const auto key_mask = device.run(kernels::reshape{{samples, 1, 1, steps}}, mask);
-      const auto query_mask = device.run(kernels::reshape{{samples, 1, steps, 1}}, mask);
-      // Finite, so that softmax is defined for queries without any key; their weights become 0
-      // below.
-      constexpr double nothing = std::numeric_limits<float>::lowest();
-      scores =
-          ops::where(key_mask, scores, x.owner().constant(device.run(kernels::full{{}, nothing})));
-      attended_pairs = device.run(kernels::binary{binary_function::multiply}, query_mask, key_mask);
+    if (key_mask) {
+      attended_pairs = for_scores(s, key_mask, 3);
+      scores = only_where(s, attended_pairs, scores);
+    }
+    if (query_mask) {
+      const tensor of_queries = for_scores(s, query_mask, 2);
+      attended_pairs = !key_mask ? of_queries
+                                 : s.device().run(kernels::binary{binary_function::multiply},
+                                                  of_queries, attended_pairs);
     }
     variable weights = ops::softmax(std::move(scores));
-    if (mask) {
+    if (attended_pairs) {
       weights = weights * attended_pairs;
     }
     if (s.is_training() && dropout > 0) {
@@ -96,17 +115,40 @@ struct multi_head_attention {
     }
     const variable attended = ops::permute(ops::batched_matmul(weights, values), {0, 2, 1, 3});
     const shape joined{x.shape()[0], x.shape()[1], num_heads * values_of_head};
-    return project(s, "output", ops::reshape(attended, joined), features);
+    return project(s, "output", ops::reshape(attended, joined), x.shape()[2]);
   }
 
   [[nodiscard]] std::string description() const {
     return text("multi_head_attention(", num_heads, " heads of ", key_dim,
-                value_dim == 0 ? "" : text("/", value_dim), use_causal_mask ? ", causal" : "", ')');
+                value_dim == 0 ? "" : text("/", value_dim), use_causal_mask ? ", causal" : "",
+                use_rotary_embedding ? ", rotary" : "",
+                context.empty() ? "" : ", context " + context, ')');
   }
 
   friend bool operator==(const multi_head_attention&, const multi_head_attention&) = default;
 
  private:
+  void expect_options(const scope& s, const shape& x) const {
+    s.expect(x.rank() == 3, "expected sequences (N, T, C), got ", batch_text(x),
+             "; add reshape{{T, C}} before it");
+    s.expect_value(num_heads > 0 && key_dim > 0, "expected num_heads and key_dim of at least 1");
+    s.expect_value(dropout >= 0 && dropout < 1, "expected a dropout rate in [0, 1), got ", dropout);
+    if (use_rotary_embedding) {
+      s.expect_value(key_dim % 2 == 0, "expected an even key_dim for a rotary embedding, got ",
+                     key_dim);
+      s.expect_value(max_wavelength >= 1 && std::isfinite(max_wavelength),
+                     "expected a finite max_wavelength of at least 1, got ", max_wavelength);
+    }
+    s.expect_value(context.empty() || !(use_causal_mask || use_rotary_embedding),
+                   "a context has other steps than the input; remove use_causal_mask and "
+                   "use_rotary_embedding");
+    s.expect_value(s.stream() == nullptr || use_causal_mask,
+                   "stream: a step attends to later steps or to a context; only causal "
+                   "self-attention can run on blocks of a sequence: set use_causal_mask");
+    s.expect_value(s.stream() == nullptr || !s.step_mask(),
+                   "stream: sequences with padding steps cannot run in blocks; remove the mask");
+  }
+
   /// Projects x (N, T, I) to (N, T, O) with the parameters `name`_kernel and `name`_bias.
   [[nodiscard]] variable project(scope& s, std::string_view name, const variable& x,
                                  std::size_t outputs) const {
@@ -124,6 +166,20 @@ struct multi_head_attention {
     return ops::permute(
         ops::reshape(std::move(x), {extents[0], extents[1], num_heads, extents[2] / num_heads}),
         {0, 2, 1, 3});
+  }
+  /// Returns the scores where the condition holds, and the lowest score elsewhere. It is finite, so
+  /// that softmax is defined for queries without any key.
+  [[nodiscard]] static variable only_where(const scope& s, const tensor& condition,
+                                           const variable& scores) {
+    constexpr double lowest = std::numeric_limits<float>::lowest();
+    return ops::where(condition, scores,
+                      scores.owner().constant(s.device().run(kernels::full{{}, lowest})));
+  }
+  /// Returns a mask (N, T) as a factor of the scores (N, H, T, S), with its steps along `axis`.
+  [[nodiscard]] static tensor for_scores(const scope& s, const tensor& mask, std::size_t axis) {
+    shape extents{mask.shape()[0], 1, 1, 1};
+    extents[axis] = mask.shape()[1];
+    return s.device().run(kernels::reshape{extents}, mask);
   }
   /// Returns the causal mask (T, T): 0 up to the diagonal, minus infinity for later steps.
   [[nodiscard]] static tensor not_later(const glia::device& device, std::size_t steps) {

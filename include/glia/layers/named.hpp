@@ -24,6 +24,7 @@ struct named {
 
   using contains_layers = void;
   static constexpr bool preserves_output_kind = true;
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect_value(!name.empty(), "named: expected a name, got an empty string");

@@ -36,6 +36,7 @@ struct batch_norm {
   initializer moving_variance_initializer = constant(1);  ///< Initial running variances.
 
   static constexpr std::string_view type_name = "batch_norm";
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     return normalize(s, x, [&](const variable& gamma, const variable& beta) {
@@ -116,6 +117,7 @@ struct layer_norm {
   initializer beta_initializer = constant(0);   ///< Initial values of the offsets beta.
 
   static constexpr std::string_view type_name = "layer_norm";
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "glia/layers/scope.hpp"
+#include "glia/layers/stream_recording.hpp"
 #include "glia/ops/elementwise.hpp"
 
 namespace glia {
@@ -26,13 +27,14 @@ struct positional_encoding {
   double max_wavelength = 1e4;
 
   static constexpr std::string_view type_name = "positional_encoding";
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(x.shape().rank() == 3, "expected sequences (N, T, C), got ", batch_text(x.shape()),
              "; add reshape{{T, C}} before it");
     s.expect_value(max_wavelength >= 1 && std::isfinite(max_wavelength),
                    "expected a finite max_wavelength of at least 1, got ", max_wavelength);
-    const std::size_t steps = x.shape()[1];
+    const std::size_t steps = s.stream() == nullptr ? x.shape()[1] : s.stream()->max_steps();
     const std::size_t features = x.shape()[2];
     std::vector<double> places(steps * features);
     for (std::size_t t = 0; t < steps; ++t) {
@@ -42,7 +44,8 @@ struct positional_encoding {
         places[t * features + i] = i % 2 == 0 ? std::sin(angle) : std::cos(angle);
       }
     }
-    return x + s.device().from_host(std::span<const double>(places), {steps, features});
+    const tensor table = s.device().from_host(std::span<const double>(places), {steps, features});
+    return x + (s.stream() == nullptr ? table : s.stream()->rows_of(table));
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const positional_encoding&, const positional_encoding&) = default;

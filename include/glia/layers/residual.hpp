@@ -32,6 +32,7 @@ struct residual {
 
   using contains_layers = void;
   static constexpr std::string_view type_name = "residual";
+  static constexpr bool runs_stepwise = true;
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     const auto mask = s.step_mask();
     const variable main = s.run(body, x, "residual", 0);

@@ -27,6 +27,7 @@ struct running_layer {
   bool contains_layers;
   bool sets_axes;
   bool preserves_output_kind;
+  bool runs_stepwise;
   // features.conv2d_0; empty if layers are not named, and for a container without a name
   std::string name = {};
   std::uint32_t recorded_in = 0;         // the place of the enclosing layer on the recorder
@@ -52,7 +53,8 @@ template <class Layer>
           .type_name = type_name,
           .contains_layers = holder<Layer>,
           .sets_axes = sets_axes<Layer>,
-          .preserves_output_kind = preserves_output_kind<Layer>};
+          .preserves_output_kind = preserves_output_kind<Layer>,
+          .runs_stepwise = runs_stepwise<Layer>};
 }
 
 /// Returns the kind of a layer's output if the layer declares it.

@@ -28,6 +28,7 @@ namespace glia {
 namespace detail {
 
 class plan_writer;
+class stream_recording;
 
 /// A function that is called with the name and the output of each layer, and of each composition
 /// that has a name, when it has run. It may replace the output.
@@ -89,6 +90,12 @@ class scope {
   /// Calls `probe` after each layer of this run. Works only on recorders, because layers have no
   /// names elsewhere. The probe must exist as long as the scope.
   void set_probe(const detail::layer_probe& probe) { probe_ = &probe; }
+
+  /// Sets the stream for the layers that run next; null if they run on whole sequences.
+  void set_stream(detail::stream_recording* stream) { stream_ = stream; }
+  /// Returns the stream if the model runs on blocks of sequences, or null if it runs on whole
+  /// sequences; see `stream`.
+  [[nodiscard]] detail::stream_recording* stream() const { return stream_; }
 
   /// Returns the device on which the model runs.
   [[nodiscard]] const glia::device& device() const { return tape_->device(); }
@@ -163,6 +170,18 @@ class scope {
   [[nodiscard]] const tensor& step_mask() const { return step_mask_; }
   /// Sets the mask of sequences for this layer and later ones.
   void set_step_mask(tensor mask) { step_mask_ = std::move(mask); }
+
+  /// A sequence that later layers read by name; see `context`.
+  struct context_sequence {
+    std::string name;
+    variable steps;  ///< The sequence (N, T, C).
+    tensor mask;     ///< Its mask (N, T), or an empty tensor.
+  };
+  /// Stores a sequence, with the current mask, for the layers that run next. A sequence of the same
+  /// name is replaced.
+  void store_context(std::string_view name, const variable& steps);
+  /// Returns the sequence of this name. Throws `value_error` if no layer has stored it yet.
+  [[nodiscard]] const context_sequence& context(std::string_view name) const;
 
   /// The kind of the outputs of the layer that has just run, and the path of this layer.
   using output_origin = std::pair<output_kind, std::string>;
@@ -270,6 +289,8 @@ class scope {
   std::size_t parameter_count_ = 0;  // number of parameters returned so far
   detail::shared_layers shared_;
   tensor step_mask_;
+  std::vector<context_sequence> contexts_;
+  detail::stream_recording* stream_ = nullptr;
   const detail::running_layer* innermost_ = nullptr;
   // Layers have names only on recorders; training loops that run layers directly on a tape do not
   // need them.
@@ -307,6 +328,8 @@ variable scope::run_shared(const std::string& name, const Layer& layer, variable
 template <class Description>
 variable scope::run_model(const Description& description, variable x) {
   if constexpr (holder<Description>) {
+    expect_value(stream_ == nullptr || runs_stepwise<Description>, "stream: the layer ",
+                 description.description(), " cannot run on blocks of a sequence");
     variable y = description(*this, std::move(x));
     if constexpr (!preserves_output_kind<Description>) {
       const detail::running_layer whole = detail::make_running_layer(description, nullptr, "", 0);

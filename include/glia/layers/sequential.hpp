@@ -29,6 +29,7 @@ class sequential {
  public:
   using contains_layers = void;
   static constexpr bool preserves_output_kind = true;
+  static constexpr bool runs_stepwise = true;
 
   static_assert(!(detail::made_model<Layers> || ...),
                 "sequential: a model is not a layer; write net.description() instead of net, and "

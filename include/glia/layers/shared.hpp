@@ -29,6 +29,7 @@ struct shared {
 
   using contains_layers = void;
   static constexpr bool preserves_output_kind = true;
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect_value(!name.empty(), "shared: expected a name, got an empty string");

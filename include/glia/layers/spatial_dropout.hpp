@@ -25,6 +25,7 @@ struct spatial_dropout {
 
   static constexpr std::string_view type_name = "spatial_dropout";
   static constexpr bool preserves_output_kind = true;
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     s.expect(x.shape().rank() >= 3, "expected an input (N, T, C) or (N, H, W, C), got ",

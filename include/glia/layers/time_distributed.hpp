@@ -28,6 +28,7 @@ struct time_distributed {
 
   using contains_layers = void;
   static constexpr bool preserves_output_kind = true;
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape extents = x.shape();
@@ -42,8 +43,11 @@ struct time_distributed {
     const shape as_samples = with_rows({extents[0] * extents[1]}, sample_of(sample_of(extents)));
     const auto mask = s.step_mask();
     s.set_step_mask({});
+    detail::stream_recording* const stream = s.stream();
+    s.set_stream(nullptr);  // each step is a whole sample of the layer
     variable y = s.run(layer, ops::reshape(std::move(x), as_samples), "time_distributed", 0);
     s.set_step_mask(mask);
+    s.set_stream(stream);
     const shape as_steps = with_rows({extents[0], extents[1]}, sample_of(y.shape()));
     return ops::reshape(std::move(y), as_steps);
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "glia/backends/device.hpp"
@@ -28,6 +29,9 @@ class inference {
   /// Computes the outputs for a batch. Records the time of each kernel in `times` if it is not
   /// null.
   [[nodiscard]] tensor operator()(tensor x, timeline* times = nullptr) const;
+  /// Runs the graph with its varying inputs. An input with a next value is replaced by it.
+  void run(std::span<tensor* const> inputs, std::span<tensor> outputs,
+           timeline* times = nullptr) const;
 
   [[nodiscard]] const std::shared_ptr<detail::inference_programs>& programs() const {
     return programs_;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,9 +23,10 @@ namespace glia {
 
 GLIA_INLINE std::shared_ptr<detail::inference_programs> detail::inference_programs::make(
     const recorder& recorded, const glia::device& device, std::size_t rows, bool depth_first,
-    const function_ref<void(graph&)>* quantize) {
+    const function_ref<void(graph&)>* quantize, std::size_t varying_count) {
   graph g = recorded.recorded();
-  const std::vector<std::size_t> varying{0};
+  std::vector<std::size_t> varying(varying_count);
+  std::iota(varying.begin(), varying.end(), std::size_t{0});
   const fused_kernel_set fused = device.fused();
   detail::fuse_kernels(g, varying, fused, quantize);
   if (fused.contains<kernels::pack_panels>() && fused.contains<kernels::pack_transformed>() &&
@@ -35,7 +37,7 @@ GLIA_INLINE std::shared_ptr<detail::inference_programs> detail::inference_progra
   }
   if (device.compiles_whole_graphs()) {  // the compiler folds constants itself
     graph nothing;
-    for (std::size_t i = 1; i < g.inputs().size(); ++i) {
+    for (std::size_t i = varying_count; i < g.inputs().size(); ++i) {
       nothing.add_input(g.inputs()[i].name, g.spec(g.inputs()[i].value));
     }
     return std::make_shared<detail::inference_programs>(program(std::move(nothing), device),
@@ -69,9 +71,13 @@ GLIA_INLINE const device& inference::device() const { return programs_->varying.
 GLIA_INLINE tensor inference::operator()(tensor x, timeline* times) const {
   tensor y;
   tensor* const input = &x;
-  programs_->varying.run(std::span(&input, 1), std::span(&y, 1), {fixed_, version_}, nullptr,
-                         times);
+  run(std::span(&input, 1), std::span(&y, 1), times);
   return y;
+}
+
+GLIA_INLINE void inference::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
+                                timeline* times) const {
+  programs_->varying.run(inputs, outputs, {fixed_, version_}, nullptr, times);
 }
 
 GLIA_INLINE bool inference::is_of(const parameter_list& parameters) const {

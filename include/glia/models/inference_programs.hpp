@@ -18,11 +18,11 @@ struct inference_programs {
   program varying;  ///< Computes the outputs of a batch from these values.
   std::atomic<std::uint64_t> versions{0};
 
-  /// Compiles a recorded graph. Its inputs are the samples, followed by the parameters in their
-  /// order.
+  /// Compiles a recorded graph. Its inputs are `varying_count` tensors that vary from run to run,
+  /// such as the samples, followed by the parameters in their order.
   [[nodiscard]] static std::shared_ptr<inference_programs> make(
       const recorder& recorded, const glia::device& device, std::size_t rows, bool depth_first,
-      const function_ref<void(graph&)>* quantize = nullptr);
+      const function_ref<void(graph&)>* quantize = nullptr, std::size_t varying_count = 1);
 
   inference_programs(program fixed_part, program varying_part)
       : fixed(std::move(fixed_part)), varying(std::move(varying_part)) {}

@@ -134,8 +134,8 @@ class model_core {
   /// The shape of the input of a part of the model, for one sample.
   [[nodiscard]] const shape& sample_shape_of(model_part part) const;
 
-  /// Runs the description. Checks the shape of the batch first. Checks at the end that the
-  /// description has used all parameters.
+  /// Runs the description. Checks the shape of the batch first, unless the scope has a stream.
+  /// Checks at the end that the description has used all parameters.
   [[nodiscard]] variable run(scope& s, variable x) const;
 
   /// Records a part of the model for batches of `rows` samples. The inputs of the graph are the
@@ -199,7 +199,9 @@ class model_core {
 };
 
 inline variable model_core::run(scope& s, variable x) const {
-  require_batch(x.shape(), model_part::whole);
+  if (s.stream() == nullptr) {
+    require_batch(x.shape(), model_part::whole);
+  }
   const std::size_t rows = x.shape()[0];
   variable y = forward_(s, std::move(x));
   s.expect_all_asked();

@@ -121,4 +121,9 @@ namespace glia::stablehlo {
   return {w.reshape(sums, result_shape)};
 }
 
+[[nodiscard]] inline values lower(const lowering& l, const kernels::update_slice& k,
+                                  operand_list x) {
+  return {x[0].shape.size() == 0 ? x[0] : l.out.update_slice_at(x[0], x[1], x[2], k.axis)};
+}
+
 }  // namespace glia::stablehlo

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "glia/core/shape.hpp"
 #include "glia/stablehlo/attributes.hpp"
@@ -229,6 +230,16 @@ class writer {
   value slice_at(const value& x, const value& begin, std::size_t extent) {
     return call("dynamic_slice", {x, begin},
                 "slice_sizes = array<i64: " + std::to_string(extent) + ">", {extent}, x.type);
+  }
+  /// Returns x with `part` written along an axis, from index `begin` on. `begin` is a tensor
+  /// without axes.
+  value update_slice_at(const value& x, const value& part, const value& begin, std::size_t axis) {
+    const value first = constant(0, {}, begin.type);
+    std::vector<value> operands{x, part};
+    for (std::size_t i = 0; i < x.shape.rank(); ++i) {
+      operands.push_back(i == axis ? begin : first);
+    }
+    return call("dynamic_update_slice", operands, "", x.shape, x.type);
   }
 
  private:

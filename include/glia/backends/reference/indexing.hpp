@@ -34,6 +34,21 @@ struct indexing {
     });
     sums.end();
   }
+
+  void compute(const kernels::update_slice& k, const memory_pool&, const tensor& x,
+               const tensor& part, const tensor& begin, const tensor& y) const {
+    if (x.data() != y.data()) {
+      std::copy_n(x.data(), x.size(), y.data());
+    }
+    const std::size_t step = shape(x.shape().begin() + k.axis + 1, x.shape().end()).size();
+    const std::size_t block = part.shape()[k.axis] * step;
+    const std::size_t row = x.shape()[k.axis] * step;
+    const std::size_t first = kernels::update_slice::first_place(
+        *begin.integers(), x.shape()[k.axis], part.shape()[k.axis]);
+    for (std::size_t i = 0; block > 0 && i < part.size() / block; ++i) {
+      std::copy_n(part.data() + i * block, block, y.data() + i * row + first * step);
+    }
+  }
 };
 
 }  // namespace glia::reference_loops

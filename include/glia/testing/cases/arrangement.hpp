@@ -82,6 +82,28 @@ void check_arrangement(const Check& check) {
     });
   }
 
+  struct update_case {
+    shape x;
+    std::size_t axis;
+    std::size_t block;
+    std::int32_t begin;
+  };
+  const std::vector<update_case> updates{{{6}, 0, 2, 3},          {{5, 7}, 0, 2, 1},
+                                         {{5, 7}, 1, 3, 4},       {{2, 3, 9, 5}, 2, 1, 8},
+                                         {{2, 3, 9, 5}, 2, 4, 7}, {{3, 40, 50}, 1, 40, 5},
+                                         {{2, 300, 70}, 1, 9, 1}, {{4, 5}, 1, 2, -3}};
+  for (const update_case& update : updates) {
+    const update_case c = update;
+    check(text("update_slice of ", c.x, " along ", c.axis, ", ", c.block, " from ", c.begin),
+          [&](auto& b) {
+            shape part = c.x;
+            part[c.axis] = c.block;
+            b.out(b.device().run(kernels::update_slice{c.axis}, b.input(c.x, 51), b.input(part, 52),
+                                 b.device().run(kernels::reshape{{}},
+                                                b.integers(std::vector<std::int32_t>{c.begin}))));
+          });
+  }
+
   check("to_index", [](auto& b) {
     b.out(b.device().run(kernels::to_index{},
                          b.input({2, 4}, {0, 1, 16777216, 2147483648.F, -1, 0.5F, 7, -0.F})));

@@ -8,6 +8,7 @@
 #include "glia/backends/host_tensor.hpp"
 #include "glia/backends/merged_loops.hpp"
 #include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/indexing.hpp"
 
 namespace glia::cpu_loops {
 
@@ -63,6 +64,19 @@ class arrangement {
     fill(0, leading);
     copy_rows(rows, x_row, x.data(), x_row, y.data() + leading, y_row);
     fill(leading + x_row, y_row);
+  }
+
+  void compute(const kernels::update_slice& k, const memory_pool&, const tensor& x,
+               const tensor& part, const tensor& begin, const tensor& y) const {
+    const std::size_t extent = part.shape()[k.axis];
+    const std::size_t first =
+        kernels::update_slice::first_place(*begin.integers(), x.shape()[k.axis], extent);
+    if (x.data() != y.data()) {
+      copy_rows(1, x.size(), x.data(), x.size(), y.data(), x.size());
+    }
+    const std::size_t length = row_length(part, k.axis);
+    copy_rows(row_count(part, k.axis), length, part.data(), length,
+              y.data() + first * step(x, k.axis), row_length(x, k.axis));
   }
 
   void compute(const kernels::permute_axes& k, const memory_pool&, const tensor& x,

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "glia/core/shape.hpp"
+#include "glia/core/xtensor.hpp"
+#include "glia/models/model.hpp"
+
+namespace glia {
+
+/// The options of a `stream`.
+struct stream_options {
+  std::size_t batch_size = 1;  ///< Number of sequences that run side by side, at least 1.
+  /// Largest number of steps of a sequence. 0: as many as a sample of the model has.
+  std::size_t max_steps = 0;
+};
+
+/// The state of sequences that run through a `stream`: what its layers keep of earlier steps. A
+/// copy is independent: it continues from the same step.
+struct stream_state {
+  std::size_t steps = 0;       ///< Number of steps so far.
+  std::vector<tensor> values;  ///< The tensors of the layers.
+};
+
+namespace detail {
+class stream_programs;
+}  // namespace detail
+
+/// A model prepared for sequences that arrive in blocks of steps, such as the tokens of a text. It
+/// keeps the state of earlier steps instead of computing them again.
+///
+///     const glia::stream step{net};
+///     glia::stream_state state = step.start();
+///     const auto y = step(prompt, state);  // prompt (1, T, ...), y (1, T, ...)
+///     const auto next = step(token, state);  // one more step: (1, 1, ...)
+///
+/// The samples of the model are sequences (T, ...), and its outputs have one row for each step. The
+/// outputs of all blocks together are those of `predict` for the whole sequence, up to rounding.
+/// Layers run in blocks if they treat each step alone, such as `time_distributed`, `embedding` and
+/// `layer_norm`, or if they keep a state, as causal `multi_head_attention` keeps keys and values.
+/// Own layers declare it; see `runs_stepwise`. Compositions are `sequential`, `residual`, `named`,
+/// `shared` and `frozen`.
+///
+/// A stream is a snapshot, as a `prepared` model: later training does not change it. Blocks can
+/// have any length. They are computed in pieces whose lengths are powers of two, and a graph is
+/// compiled for each length when it is first needed. Any number of threads can use a stream at the
+/// same time, each with its own state.
+///
+/// Throws `value_error`, with the name of the layer, if a layer cannot run on blocks, and
+/// `shape_error` if the outputs of the model have no row for each step.
+class stream {
+ public:
+  template <layer Description>
+  explicit stream(const model<Description>& net, const stream_options& options = {})
+      : stream(net.core(), options) {}
+  explicit stream(const model_core& net, const stream_options& options = {});
+
+  /// Returns the state before the first step.
+  [[nodiscard]] stream_state start() const;
+
+  /// Computes the outputs (N, B, ...) of the next B steps (N, B, ...) of the sequences, and
+  /// advances the state. N is the `batch_size` of `stream_options`.
+  ///
+  /// Throws `shape_error` if the shape does not fit, `data_error` if a layer such as `embedding`
+  /// needs integers and the steps contain other numbers, and `value_error` if the sequence becomes
+  /// longer than `max_steps`. In these cases the state does not change.
+  template <std::floating_point T = float, class Expression>
+  [[nodiscard]] xt::xarray<T> operator()(const xt::xexpression<Expression>& steps,
+                                         stream_state& state) const {
+    const xt::xarray<T>& x = steps.derived_cast();
+    const shape outputs = require_steps(shape(x.shape().begin(), x.shape().end()));
+    xt::xarray<T> y(typename xt::xarray<T>::shape_type(outputs.begin(), outputs.end()));
+    run(std::span<const T>(x.data(), x.size()), std::span<T>(y.data(), y.size()), state);
+    return y;
+  }
+
+  /// Computes the outputs of the next steps, both in plain memory. The number of steps follows from
+  /// the size of `steps`. Throws the same errors.
+  void run(std::span<const float> steps, std::span<float> outputs, stream_state& state) const;
+  void run(std::span<const double> steps, std::span<double> outputs, stream_state& state) const;
+
+  /// The shape of a step of one sequence, without the axes N and T.
+  [[nodiscard]] const shape& step_shape() const;
+  /// The shape of the output for a step, without the axes N and T.
+  [[nodiscard]] const shape& output_shape() const;
+  /// The largest number of steps of a sequence.
+  [[nodiscard]] std::size_t max_steps() const;
+
+ private:
+  /// Returns the shape of the outputs for steps (N, B, ...).
+  [[nodiscard]] shape require_steps(const shape& steps) const;
+  template <class T>
+  void compute(std::span<const T> steps, std::span<T> outputs, stream_state& state) const;
+
+  std::shared_ptr<const detail::stream_programs> programs_;
+};
+
+}  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/models/stream_impl.hpp"
+#endif

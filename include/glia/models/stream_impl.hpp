@@ -1,0 +1,203 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/recorder.hpp"
+#include "glia/core/inline.hpp"
+#include "glia/core/integer_range.hpp"
+#include "glia/layers/stream_recording.hpp"
+#include "glia/models/inference_programs.hpp"
+#include "glia/models/stream.hpp"
+
+namespace glia {
+
+/// A snapshot of a model, and its compiled graphs for blocks of steps.
+class detail::stream_programs {
+ public:
+  stream_programs(const model_core& snapshot, const stream_options& wanted)
+      : net_(snapshot), options_(wanted) {
+    const shape sample = net_.sample_shape();
+    require<value_error>(options_.batch_size > 0, "stream: expected a batch_size of at least 1");
+    options_.max_steps = options_.max_steps > 0 ? options_.max_steps : sample[0];
+    constexpr std::size_t largest = std::size_t{1} << 24;  // floats are exact up to it
+    require<value_error>(options_.max_steps <= largest, "stream: expected at most ", largest,
+                         " max_steps, got ", options_.max_steps);
+    const shape outputs = net_.output_shape();
+    require<shape_error>(outputs.rank() > 0 && outputs[0] == sample[0],
+                         "stream: expected a model whose outputs have a row for each of the ",
+                         sample[0], " steps of a sample, got outputs ",
+                         batch_text(batch_of(1, outputs)),
+                         "; keep the steps, for example with return_sequences");
+    step_ = sample_of(sample);
+    output_ = sample_of(outputs);
+    for (const integer_range& range : net_.plan().integers) {
+      if (range.first == 0 && range.end == sample.size()) {
+        integers_.push_back(range);
+        integers_.back().end = step_.size();
+      }
+    }
+    static_cast<void>(block(1));
+  }
+
+  [[nodiscard]] const stream_options& options() const { return options_; }
+  [[nodiscard]] const glia::device& device() const { return net_.device(); }
+  [[nodiscard]] const shape& step_shape() const { return step_; }
+  [[nodiscard]] const shape& output_shape() const { return output_; }
+  [[nodiscard]] const std::vector<integer_range>& integers() const { return integers_; }
+  /// The shapes of the states.
+  [[nodiscard]] const std::vector<shape>& states() const { return states_; }
+
+  /// Returns the shape of a batch of blocks of `steps` steps.
+  [[nodiscard]] shape batch(std::size_t steps, const shape& step) const {
+    return batch_of(options_.batch_size, batch_of(steps, step));
+  }
+
+  /// Returns the compiled graph for blocks of `steps` steps.
+  [[nodiscard]] std::shared_ptr<const inference> block(std::size_t steps) const {
+    const std::lock_guard guard(lock_);
+    auto& known = blocks_[steps];
+    if (!known) {
+      known = std::make_shared<const inference>(record(steps), net_.parameters());
+    }
+    return known;
+  }
+
+ private:
+  /// Records and compiles a block. The inputs of the graph are the steps, the position, the states
+  /// and the parameters.
+  [[nodiscard]] std::shared_ptr<inference_programs> record(std::size_t steps) const {
+    recorder rec(net_.device().fused());
+    glia::tape tape(rec);
+    const variable x = tape.constant(rec.samples("steps", real_of(batch(steps, step_))));
+    stream_recording recording(rec, steps, options_.max_steps);
+    const parameter_list parameters = as_inputs(rec, net_.parameters());
+    std::vector<gradient_slot> slots;
+    scope s(tape, parameters, slots);
+    s.set_stream(&recording);
+    const variable y = net_.run(s, x);
+    require<shape_error>(y.shape() == batch(steps, output_), "stream: expected outputs ",
+                         batch(steps, output_), " for a block of ", steps,
+                         steps == 1 ? " step" : " steps", ", got ", y.shape(),
+                         "; a layer joins or drops steps");
+    rec.output("outputs", y.value());
+    states_ = recording.states();
+    auto& inputs = rec.recorded().inputs();
+    std::rotate(inputs.begin() + 2,
+                inputs.begin() + 2 + static_cast<std::ptrdiff_t>(parameters.size()), inputs.end());
+    return inference_programs::make(rec, net_.device(), options_.batch_size, false, nullptr,
+                                    2 + states_.size());
+  }
+
+  model_core net_;
+  stream_options options_;
+  shape step_;
+  shape output_;
+  std::vector<integer_range> integers_;
+  mutable std::mutex lock_;
+  mutable std::vector<shape> states_;  // set by the first block
+  mutable std::map<std::size_t, std::shared_ptr<const inference>> blocks_;
+};
+
+GLIA_INLINE stream::stream(const model_core& net, const stream_options& options)
+    : programs_(std::make_shared<const detail::stream_programs>(net, options)) {}
+
+GLIA_INLINE stream_state stream::start() const {
+  stream_state state;
+  for (const shape& s : programs_->states()) {
+    state.values.push_back(programs_->device().run(kernels::full{s, 0}));
+  }
+  return state;
+}
+
+GLIA_INLINE const shape& stream::step_shape() const { return programs_->step_shape(); }
+GLIA_INLINE const shape& stream::output_shape() const { return programs_->output_shape(); }
+GLIA_INLINE std::size_t stream::max_steps() const { return programs_->options().max_steps; }
+
+GLIA_INLINE shape stream::require_steps(const shape& steps) const {
+  const std::size_t count = steps.rank() > 1 ? steps[1] : 0;
+  const shape expected = programs_->batch(count, step_shape());
+  require<shape_error>(steps == expected, "stream: expected steps of shape ",
+                       programs_->batch(1, step_shape()), ", with any number of steps, got ",
+                       steps);
+  return programs_->batch(count, output_shape());
+}
+
+template <class T>
+void stream::compute(std::span<const T> steps, std::span<T> outputs, stream_state& state) const {
+  const std::size_t sequences = programs_->options().batch_size;
+  const std::size_t step_size = step_shape().size();
+  const std::size_t output_size = output_shape().size();
+  const std::size_t count = steps.size() / (sequences * step_size);
+  require<shape_error>(steps.size() == count * sequences * step_size &&
+                           outputs.size() == count * sequences * output_size,
+                       "stream: expected ", step_size, " numbers for each step of each of ",
+                       sequences, " sequences, and ", output_size, " for its output, got ",
+                       steps.size(), " and ", outputs.size());
+  require<value_error>(state.values.size() == programs_->states().size(), "stream: the state has ",
+                       state.values.size(), " tensors, expected ", programs_->states().size(),
+                       "; make it with start() of this stream");
+  require<value_error>(count <= max_steps() - std::min(state.steps, max_steps()),
+                       "stream: a sequence of ", state.steps + count,
+                       " steps is longer than max_steps, ", max_steps(),
+                       "; begin a new one with start(), or make the stream with more max_steps");
+  require_integers(programs_->integers(), steps, step_size);
+  const glia::device& device = programs_->device();
+  std::vector<T> packed_steps;
+  std::vector<T> packed_outputs;
+  std::vector<tensor*> inputs;
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t piece = std::bit_floor(count - done);
+    const bool whole = piece == count || sequences == 1;
+    std::span<const T> x =
+        steps.subspan(done * step_size, whole ? piece * sequences * step_size : 0);
+    std::span<T> y =
+        outputs.subspan(done * output_size, whole ? piece * sequences * output_size : 0);
+    if (!whole) {
+      packed_steps.resize(sequences * piece * step_size);
+      packed_outputs.resize(sequences * piece * output_size);
+      for (std::size_t n = 0; n < sequences; ++n) {
+        std::copy_n(&steps[(n * count + done) * step_size], piece * step_size,
+                    &packed_steps[n * piece * step_size]);
+      }
+      x = packed_steps;
+      y = packed_outputs;
+    }
+    tensor block = device.samples_from_host(x, programs_->batch(piece, step_shape()));
+    const auto position_number = static_cast<float>(state.steps);
+    tensor position = device.from_host(std::span<const float>(&position_number, 1), {});
+    inputs.assign({&block, &position});
+    for (tensor& value : state.values) {
+      inputs.push_back(&value);
+    }
+    tensor result;
+    programs_->block(piece)->run(inputs, std::span(&result, 1));
+    device.to_host(result, y);
+    if (!whole) {
+      for (std::size_t n = 0; n < sequences; ++n) {
+        std::copy_n(&packed_outputs[n * piece * output_size], piece * output_size,
+                    &outputs[(n * count + done) * output_size]);
+      }
+    }
+    state.steps += piece;
+    done += piece;
+  }
+}
+
+GLIA_INLINE void stream::run(std::span<const float> steps, std::span<float> outputs,
+                             stream_state& state) const {
+  compute(steps, outputs, state);
+}
+GLIA_INLINE void stream::run(std::span<const double> steps, std::span<double> outputs,
+                             stream_state& state) const {
+  compute(steps, outputs, state);
+}
+
+}  // namespace glia
