@@ -2,6 +2,7 @@
 #include "glia/models/inference_impl.hpp"
 #include "glia/models/inner_values_impl.hpp"
 #include "glia/models/model_core_impl.hpp"
+#include "glia/models/stream_impl.hpp"
 
 namespace glia {
 

@@ -3,6 +3,7 @@
 #include "glia/layers/parameters_impl.hpp"
 #include "glia/layers/scope_impl.hpp"
 #include "glia/layers/shared_layers_impl.hpp"
+#include "glia/layers/stream_recording_impl.hpp"
 #include "glia/models/plan_model_impl.hpp"
 #include "glia/models/zoo/zoo_network_impl.hpp"
 

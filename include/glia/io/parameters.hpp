@@ -37,6 +37,11 @@ struct parameter_source {
   tensor_layout layout = tensor_layout::as_is;  ///< Order of the tensor's axes in the file.
   float value = 0;                              ///< Value of all elements if `tensor` is empty.
   std::size_t channels = 0;  ///< Number of channels of the flattened images; needed for `o_chw`.
+  /// Number of equal parts into which the tensor is divided along its last axis, in glia's order of
+  /// axes; for tensors that hold the kernels of several parameters, such as queries, keys and
+  /// values.
+  std::size_t parts = 1;
+  std::size_t part = 0;  ///< Index of the parameter's part, below `parts`.
 };
 
 /// A mapping from the tensors of a file to the parameters of a model.
@@ -80,6 +85,29 @@ namespace detail {
   return x;
 }
 
+/// Returns the parameter's part of a tensor in glia's layout.
+[[nodiscard]] inline xt::xarray<float> part_of(xt::xarray<float> x,
+                                               const parameter_source& source) {
+  if (source.parts == 1 && source.part == 0) {
+    return x;
+  }
+  const std::size_t extent = x.dimension() == 0 ? 1 : x.shape().back();
+  require<value_error>(source.part < source.parts && extent % source.parts == 0,
+                       "load_parameters: parameter '", source.parameter, "' is part ", source.part,
+                       " of ", source.parts, " parts of the ", extent, " columns of the tensor '",
+                       source.tensor,
+                       "': expected a part below the number of parts, which divides the columns");
+  const std::size_t width = extent / source.parts;
+  const std::size_t first = source.part * width;
+  auto extents = x.shape();
+  extents.back() = width;
+  xt::xarray<float> result(extents);
+  for (std::size_t row = 0; row * extent < x.size(); ++row) {
+    std::copy_n(x.data() + row * extent + first, width, result.data() + row * width);
+  }
+  return result;
+}
+
 /// Returns at most five of the names, and the number of the others, for an error message.
 [[nodiscard]] inline std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t max_names = 5;
@@ -102,8 +130,9 @@ namespace detail {
 ///
 /// Throws `data_error` if tensors are missing or cannot be read, or if the file has tensors that
 /// `names` neither lists nor ignores. Throws `shape_error` if a tensor does not have the shape of
-/// its parameter. Throws `value_error` if the model has no parameter of a given name, or if
-/// `channels` does not divide the inputs of a kernel with the layout `o_chw`.
+/// its parameter. Throws `value_error` if the model has no parameter of a given name, if `channels`
+/// does not divide the inputs of a kernel with the layout `o_chw`, or if `parts` does not divide
+/// the last axis of a tensor.
 template <class Model>
 void load_parameters(Model& net, const tensor_map& tensors, const name_map& names) {
   using access = std::remove_cvref_t<decltype(net.access())>;
@@ -149,14 +178,15 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
       continue;
     }
     const xt::xarray<float>& stored = tensors.at(source.tensor);
-    xt::xarray<float> converted = detail::in_glias_layout(stored, source);
+    const xt::xarray<float> converted =
+        detail::part_of(detail::in_glias_layout(stored, source), source);
     require<shape_error>(shape(converted.shape().begin(), converted.shape().end()) == expected,
                          "load_parameters: tensor '", source.tensor, "' has the shape ",
                          shape(stored.shape().begin(), stored.shape().end()),
                          source.layout == tensor_layout::as_is ? "" : ", in another order of axes,",
                          " but the model's parameter '", source.parameter, "' has the shape ",
                          expected);
-    values.emplace_back(source.parameter, std::move(converted));
+    values.emplace_back(source.parameter, converted);
   }
   for (const auto& [name, value] : values) {
     net.set(name, value);

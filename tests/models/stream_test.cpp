@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <cmath>
+#include <glia/models/stream.hpp>
+#include <glia/models/zoo/gpt.hpp>
+#include <vector>
+#include <xtensor/xview.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using glia::dense;
+using glia::embedding;
+using glia::layer_norm;
+using glia::multi_head_attention;
+using glia::residual;
+using glia::sequential;
+using glia::stream;
+using glia::time_distributed;
+using test::message_of;
+
+namespace {
+
+constexpr std::size_t length = 23;
+
+glia::gpt small_gpt() {
+  return {.vocabulary_size = 11,
+          .sequence_length = 32,
+          .num_layers = 2,
+          .num_heads = 2,
+          .embedding_dim = 12,
+          .kernel_initializer = glia::random_normal(0, 0.5)};
+}
+
+xt::xarray<float> tokens(std::size_t sequences, std::size_t steps = length) {
+  xt::xarray<float> x = xt::zeros<float>({sequences, steps});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x.flat(i) = static_cast<float>((i * 7 + i * i) % 11);
+  }
+  return x;
+}
+
+xt::xarray<float> steps_of(const xt::xarray<float>& x, std::size_t begin, std::size_t end) {
+  return xt::view(x, xt::all(), xt::range(begin, end));
+}
+
+/// Runs sequences in blocks of the given lengths, which repeat.
+template <class Model>
+xt::xarray<float> in_blocks(const Model& net, const xt::xarray<float>& x,
+                            const std::vector<std::size_t>& lengths) {
+  const stream blocks{net, {.batch_size = x.shape(0)}};
+  glia::stream_state state = blocks.start();
+  xt::xarray<float> result = net.predict(x);
+  const std::size_t steps = x.shape(1);
+  result.fill(0);
+  for (std::size_t i = 0; state.steps < steps; ++i) {
+    const std::size_t begin = state.steps;
+    const std::size_t end = std::min(steps, begin + lengths[i % lengths.size()]);
+    xt::view(result, xt::all(), xt::range(begin, end)) = blocks(steps_of(x, begin, end), state);
+    CHECK(state.steps == end);
+  }
+  return result;
+}
+
+double distance(const xt::xarray<float>& a, const xt::xarray<float>& b) {
+  double largest = 0;
+  double difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(a.flat(i))));
+    difference = std::max(difference, std::abs(static_cast<double>(a.flat(i) - b.flat(i))));
+  }
+  CHECK(largest > 0.1);
+  return difference / largest;
+}
+
+}  // namespace
+
+TEST_CASE("blocks of any length give the outputs of the whole sequence") {
+  const auto check = [](const auto& description, const glia::shape& sample,
+                        const xt::xarray<float>& x) {
+    const glia::model net{description, sample};
+    const xt::xarray<float> whole = net.predict(x);
+    const std::vector<std::vector<std::size_t>> plans{{1}, {7}, {length}, {3, 1, 8, 2}};
+    for (const auto& lengths : plans) {
+      CHECK(distance(whole, in_blocks(net, x, lengths)) < 2e-6);
+    }
+  };
+  check(small_gpt(), {length}, tokens(1));
+  check(small_gpt(), {length}, tokens(3));
+  auto rotary = small_gpt();
+  rotary.use_rotary_embedding = true;
+  rotary.use_tanh_gelu = true;
+  check(rotary, {length}, tokens(2));
+
+  xt::xarray<float> series = xt::zeros<float>({2UL, length, 4UL});
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    series.flat(i) = static_cast<float>(std::sin(static_cast<double>(i * i)));
+  }
+  check(sequential{glia::positional_encoding{},
+                   glia::named{"block",
+                               residual{sequential{layer_norm{},
+                                                   multi_head_attention{.num_heads = 2,
+                                                                        .key_dim = 3,
+                                                                        .value_dim = 5,
+                                                                        .use_causal_mask = true}}}},
+                   glia::tanh, glia::dropout{0.5},
+                   time_distributed{sequential{dense{6, glia::relu}, dense{2}}}},
+        {length, 4}, series);
+}
+
+TEST_CASE("copies of a state continue on their own, and a stream keeps its parameters") {
+  glia::model net{small_gpt(), {length}};
+  const stream blocks{net, {.max_steps = 30}};
+  CHECK(blocks.max_steps() == 30);
+  CHECK(blocks.step_shape() == glia::shape{});
+  CHECK(blocks.output_shape() == glia::shape{11});
+  const xt::xarray<float> x = tokens(1, 30);
+  glia::stream_state state = blocks.start();
+  CHECK(state.values.size() == 4);  // keys and values of two layers
+  static_cast<void>(blocks(steps_of(x, 0, 9), state));
+  glia::stream_state copy = state;
+  const xt::xarray<float> first = blocks(steps_of(x, 9, 30), state);
+  CHECK(copy.steps == 9);
+  static_cast<void>(blocks(steps_of(x, 0, 5), copy));  // other steps
+  glia::stream_state again = blocks.start();
+  net.set("tokens.embeddings", 2 * net.get("tokens.embeddings"));
+  static_cast<void>(blocks(steps_of(x, 0, 9), again));
+  CHECK((blocks(steps_of(x, 9, 30), again) == first));
+}
+
+TEST_CASE("the same bits for any number of threads, and in double on the reference device") {
+  const xt::xarray<float> x = tokens(2);
+  const auto run = [&](std::size_t threads) {
+    const glia::model net{small_gpt(), {length}, glia::cpu<float>({.threads = threads})};
+    return in_blocks(net, x, {5, 1});
+  };
+  const xt::xarray<float> one = run(1);
+  CHECK((run(3) == one));
+
+  const glia::model precise{small_gpt(), {length}, glia::reference<double>()};
+  const stream blocks{precise, {.batch_size = 2}};
+  glia::stream_state state = blocks.start();
+  const xt::xarray<double> wide = xt::cast<double>(x);
+  const xt::xarray<double> whole = precise.predict<double>(wide);
+  const xt::xarray<double> y = blocks.operator()<double>(wide, state);
+  double difference = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    difference = std::max(difference, std::abs(y.flat(i) - whole.flat(i)));
+  }
+  CHECK(difference < 1e-13);
+}
+
+TEST_CASE("a stream says which layer cannot run in blocks") {
+  const auto refusal = [](const auto& description, const glia::shape& sample) {
+    const glia::model net{description, sample};
+    return message_of<glia::value_error>([&] { const stream blocks{net}; });
+  };
+  const multi_head_attention attention{.num_heads = 2, .key_dim = 3};
+  CHECK(refusal(sequential{attention}, {5, 4}) ==
+        "sequential[0] multi_head_attention(2 heads of 3): stream: a step attends to later steps "
+        "or to a context; only causal self-attention can run on blocks of a sequence: set "
+        "use_causal_mask");
+  CHECK(refusal(sequential{layer_norm{},
+                           glia::bidirectional(glia::gru{.units = 2, .return_sequences = true})},
+                {5, 4})
+            .starts_with("sequential[1] parallel("));
+  CHECK(refusal(glia::reshape{{5, 2, 2}}, {5, 4}).find("cannot run on blocks of a sequence") !=
+        std::string::npos);
+  CHECK(test::contains(
+      refusal(
+          sequential{embedding{.input_dim = 5, .output_dim = 4, .mask_zero = true},
+                     multi_head_attention{.num_heads = 2, .key_dim = 3, .use_causal_mask = true}},
+          {5}),
+      "padding steps cannot run in blocks"));
+  const glia::model flat{sequential{glia::flatten{}, dense{2}}, {5, 4}};
+  CHECK(
+      message_of<glia::shape_error>([&] { const stream blocks{flat}; }) ==
+      "stream: expected a model whose outputs have a row for each of the 5 steps of a sample, got "
+      "outputs (N, 2); keep the steps, for example with return_sequences");
+  const glia::model net{small_gpt(), {length}};
+  CHECK(message_of<glia::value_error>([&] {
+          const stream blocks{net, {.batch_size = 0}};
+        }) == "stream: expected a batch_size of at least 1");
+  CHECK(test::contains(message_of<glia::shape_error>([&] {
+                         const stream blocks{net, {.max_steps = 33}};
+                       }),
+                       "expected at most 32 steps"));
+}
+
+TEST_CASE("a stream refuses other shapes, tokens and lengths, and keeps its state") {
+  const glia::model net{small_gpt(), {length}};
+  const stream blocks{net};
+  glia::stream_state state = blocks.start();
+  const xt::xarray<float> x = tokens(1);
+  const xt::xarray<float> y = blocks(x, state);
+  CHECK(message_of<glia::value_error>([&] { static_cast<void>(blocks(x, state)); }) ==
+        "stream: a sequence of 46 steps is longer than max_steps, 23; begin a new one with "
+        "start(), or make the stream with more max_steps");
+  state = blocks.start();
+  CHECK(message_of<glia::shape_error>([&] { static_cast<void>(blocks(tokens(2), state)); }) ==
+        "stream: expected steps of shape (1, 1), with any number of steps, got (2, 23)");
+  CHECK(test::contains(message_of<glia::data_error>([&] {
+                         static_cast<void>(blocks(xt::xarray<float>{{1, 11}}, state));
+                       }),
+                       "has the value 11"));
+  std::vector<float> outputs(12);
+  const std::vector<float> steps{1};
+  CHECK(message_of<glia::shape_error>(
+            [&] { blocks.run(std::span<const float>(steps), std::span<float>(outputs), state); }) ==
+        "stream: expected 1 numbers for each step of each of 1 sequences, and 11 for its output, "
+        "got 1 and 12");
+  glia::stream_state foreign;
+  CHECK(
+      test::contains(message_of<glia::value_error>([&] { static_cast<void>(blocks(x, foreign)); }),
+                     "make it with start()"));
+  CHECK(state.steps == 0);
+  CHECK((blocks(x, state) == y));
+}
