@@ -87,6 +87,8 @@ class stream {
   [[nodiscard]] const shape& step_shape() const;
   /// The shape of the output for a step, without the axes N and T.
   [[nodiscard]] const shape& output_shape() const;
+  /// The number of sequences that run side by side.
+  [[nodiscard]] std::size_t batch_size() const;
   /// The largest number of steps of a sequence.
   [[nodiscard]] std::size_t max_steps() const;
 

@@ -119,6 +119,7 @@ GLIA_INLINE stream_state stream::start() const {
 
 GLIA_INLINE const shape& stream::step_shape() const { return programs_->step_shape(); }
 GLIA_INLINE const shape& stream::output_shape() const { return programs_->output_shape(); }
+GLIA_INLINE std::size_t stream::batch_size() const { return programs_->options().batch_size; }
 GLIA_INLINE std::size_t stream::max_steps() const { return programs_->options().max_steps; }
 
 GLIA_INLINE shape stream::require_steps(const shape& steps) const {
