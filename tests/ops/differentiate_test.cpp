@@ -91,3 +91,158 @@ TEST_CASE("a graph stays as it was if it cannot be differentiated") {
                        "expected a result that depends on a trainable parameter"));
   CHECK(f.calls.nodes().size() == node_count);
 }
+
+namespace {
+
+/// The graph of the sum of `function(x)`, or of a gradient of it, for x of a shape.
+struct recorded_sum {
+  glia::recorder device;
+  glia::graph calls;
+  glia::value_id x = glia::no_value;
+  glia::value_id value = glia::no_value;
+
+  template <class Function>
+  recorded_sum(const glia::shape& s, const Function& function) {
+    glia::tape tape(device);
+    const auto input = device.input("x", glia::real_of(s));
+    // Weights of the elements, so that gradients differ.
+    std::vector<double> numbers(function(tape.constant(input)).shape().size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = 0.3 + 0.2 * static_cast<double>(i % 7);
+    }
+    const glia::variable y = function(tape.constant(input));
+    const auto weights = device.from_host(std::span<const double>(numbers), y.shape());
+    value = glia::ops::sum(y * weights).value().number();
+    x = input.number();
+    calls = device.recorded();
+  }
+
+  void differentiate() {
+    value = glia::differentiate(calls, value, std::vector<glia::value_id>{x})[0];
+  }
+  /// Replaces a value (...) by the sum of its elements times 1, 1.5, 2, ...
+  void weigh() {
+    glia::recorder extended(calls);
+    const glia::tensor g = extended.value(value);
+    std::vector<double> numbers(g.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = 1 + 0.5 * static_cast<double>(i);
+    }
+    const auto weights = extended.from_host(std::span<const double>(numbers), g.shape());
+    const glia::tensor product =
+        extended.run(glia::kernels::binary{glia::binary_function::multiply}, g, weights);
+    value = extended.run(glia::kernels::sum_to{{}}, product).number();
+    calls = extended.recorded();
+  }
+
+  [[nodiscard]] std::vector<double> run(const std::vector<double>& numbers) const {
+    const glia::reference<double> reference;
+    glia::graph g = calls;
+    g.add_output("value", value);
+    const glia::program compiled(g, reference);
+    auto input = reference.from_host(std::span<const double>(numbers), calls.spec(x).shape);
+    glia::tensor* const inputs[] = {&input};
+    glia::tensor result;
+    compiled.run(inputs, std::span(&result, 1));
+    std::vector<double> values(result.size());
+    reference.to_host(result, std::span<double>(values));
+    return values;
+  }
+};
+
+/// The largest difference between second derivatives and central differences of first ones.
+template <class Function>
+double second_derivative_error(const glia::shape& s, const Function& function,
+                               double offset = 0.15) {
+  recorded_sum f(s, function);
+  f.differentiate();
+  f.weigh();
+  const recorded_sum first = f;
+  f.differentiate();
+  std::vector<double> x(s.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = offset + 0.137 * static_cast<double>(i % 11) - 0.4 * static_cast<double>(i % 3);
+  }
+  const std::vector<double> second = f.run(x);
+  double worst = 0;
+  double largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    constexpr double step = 1e-5;
+    std::vector<double> shifted = x;
+    shifted[i] = x[i] + step;
+    const double after = first.run(shifted)[0];
+    shifted[i] = x[i] - step;
+    const double before = first.run(shifted)[0];
+    worst = std::max(worst, std::abs((after - before) / (2 * step) - second[i]));
+    largest = std::max(largest, std::abs(second[i]));
+  }
+  CHECK(largest > 1e-3);
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("second derivatives of functions agree with differences of first ones") {
+  namespace ops = glia::ops;
+  const auto error = [](const auto& function, double offset = 0.15) {
+    return second_derivative_error({2, 3}, function, offset);
+  };
+  CHECK(error([](auto x) { return ops::square(x); }) < 1e-7);
+  CHECK(error([](auto x) { return ops::exp(x); }) < 1e-7);
+  CHECK(error([](auto x) { return ops::sqrt(x); }, 1.5) < 1e-7);
+  CHECK(error([](auto x) { return ops::log(x); }, 1.5) < 1e-7);
+  CHECK(error([](auto x) { return 1.0 / x; }, 1.5) < 1e-7);
+  CHECK(error([](auto x) { return ops::tanh(x); }) < 1e-7);
+  CHECK(error([](auto x) { return ops::sigmoid(x); }) < 1e-7);
+  CHECK(error([](auto x) { return ops::sin(x); }) < 1e-7);
+  CHECK(error([](auto x) { return ops::cos(x); }) < 1e-7);
+  CHECK(error([](auto x) { return ops::pow(x, 2.5); }, 1.5) < 1e-7);
+  CHECK(error([](auto x) { return ops::softplus(x); }) < 1e-7);
+  CHECK(error([](auto x) { return ops::silu(x); }) < 1e-7);
+  CHECK(error([](auto x) { return ops::elu(x); }) < 1e-7);
+  CHECK(error([](auto x) { return ops::erf(x); }) < 1e-7);
+  CHECK(error([](auto x) { return ops::gelu(x); }) < 1e-7);
+  CHECK(error([](auto x) { return ops::softmax(x); }) < 1e-7);
+  CHECK(error([](auto x) { return x / (x * x + 1.0); }) < 1e-7);
+  // Of functions with kinks, only the other factor contributes.
+  CHECK(error([](auto x) { return ops::relu(x) * ops::tanh(x); }) < 1e-7);
+  CHECK(error([](auto x) { return ops::abs(x) * x * x; }) < 1e-7);
+}
+
+TEST_CASE("second derivatives of products, convolutions and pools") {
+  namespace ops = glia::ops;
+  CHECK(second_derivative_error({3, 3}, [](auto x) { return ops::tanh(ops::matmul(x, x)); }) <
+        1e-6);
+  const glia::window2d window{.height = 2, .width = 2};
+  CHECK(second_derivative_error({1, 3, 4, 2}, [&](auto x) {
+          const auto kernel =
+              ops::reshape(ops::slice(x, {.axis = 1, .begin = 0, .extent = 2}), {2, 2, 2, 2});
+          return ops::conv2d(ops::tanh(x), kernel, std::nullopt, window);
+        }) < 1e-6);
+  CHECK(second_derivative_error({1, 4, 4, 1}, [](auto x) {
+          return ops::square(ops::avg_pool2d(ops::square(x), {.height = 2, .width = 2}));
+        }) < 1e-6);
+}
+
+TEST_CASE("second derivatives that do not exist are refused, not wrong") {
+  namespace ops = glia::ops;
+  const auto refusal = [](const glia::shape& s, const auto& function) {
+    recorded_sum f(s, function);
+    f.differentiate();
+    f.weigh();
+    return message_of<glia::value_error>([&] { f.differentiate(); });
+  };
+  CHECK(test::contains(
+      refusal({1, 4, 4, 1},
+              [](auto x) { return ops::square(ops::max_pool2d(x, {.height = 2, .width = 2})); }),
+      "the kernel 'max_pool2d_gradient' has no derivative here"));
+  CHECK(test::contains(refusal({2, 3},
+                               [](auto x) {
+                                 const std::vector<double> classes{0, 1, 0, 1, 0, 0};
+                                 const auto targets = x.owner().device().from_host(
+                                     std::span<const double>(classes), {2, 3});
+                                 return glia::ops::call(x.owner(), kernels::softmax_cross_entropy{},
+                                                        x * x, targets);
+                               }),
+                       "the kernel 'softmax_cross_entropy_gradient' has no derivative here"));
+}

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/elementwise.hpp"
 #include "glia/kernels/kernel.hpp"
 
 namespace glia::kernels {
@@ -181,6 +183,30 @@ struct in_top_k {
 template <class Call>
 void add_gradients(const softmax&, Call& call) {
   call.add(0, call.run(softmax_gradient{}, call.dy(), call.result(0)));
+}
+
+/// With s = sum(dy y) of a row, the result is y (dy - s).
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const softmax_gradient&) {
+  return {.operands = 0b11};
+}
+template <class Call>
+void add_gradients(const softmax_gradient& k, Call& call) {
+  const auto dz = call.dy();
+  const auto& dy = call.operand(0);
+  const auto& y = call.operand(1);
+  if (call.wants(0)) {
+    call.add(0, call.run(k, dz, y));
+  }
+  if (call.wants(1)) {
+    shape rows = call.shape_of(1);
+    rows[rows.rank() - 1] = 1;
+    const auto times = [&](const auto& a, const auto& b) {
+      return call.run(binary{binary_function::multiply}, a, b);
+    };
+    const auto row_sum = [&](const auto& a) { return call.run(sum_to{rows}, times(a, y)); };
+    call.add(1, times(dz, call.run(binary{binary_function::subtract}, dy, row_sum(dy))));
+    call.add(1, call.run(unary{{unary_function::affine, -1, 0}}, times(dy, row_sum(dz))));
+  }
 }
 
 /// Targets have no gradient.

@@ -179,4 +179,19 @@ void add_gradients(const conv2d_input_gradient& k, Call& call) {
   }
 }
 
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const conv2d_kernel_gradient&) {
+  return {.operands = 0b11};
+}
+template <class Call>
+void add_gradients(const conv2d_kernel_gradient& k, Call& call) {
+  const auto dw = call.dy();
+  if (call.wants(0)) {
+    call.add(0, call.run(conv2d_input_gradient{k.window, k.groups, sample_of(call.shape_of(0))},
+                         call.operand(1), dw));
+  }
+  if (call.wants(1)) {
+    call.add(1, call.run(conv2d{k.window, k.groups}, call.operand(0), dw, call.omitted_operand()));
+  }
+}
+
 }  // namespace glia::kernels

@@ -171,7 +171,7 @@ struct unary_gradient {
   static constexpr std::size_t results = 1;
   static constexpr overwrite overwrites[] = {{0, 0}};
 
-  [[nodiscard]] bool needs_saved() const {
+  [[nodiscard]] constexpr bool needs_saved() const {
     return saved_for_gradient(map.function) != saved_operand::none;
   }
   [[nodiscard]] tensor_spec result(const tensor_spec& dy, const tensor_spec& saved) const {
@@ -357,3 +357,6 @@ void add_gradients(const select&, Call& call) {
 }
 
 }  // namespace glia::kernels
+
+// Here, so that no file sees `unary_gradient` without its derivative.
+#include "glia/kernels/unary_second_derivative.hpp"

@@ -134,5 +134,10 @@ template <class Call>
 void add_gradients(const avg_pool2d& k, Call& call) {
   call.add(0, call.run(avg_pool2d_gradient{k.window, sample_of(call.shape_of(0))}, call.dy()));
 }
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const avg_pool2d_gradient&) { return {}; }
+template <class Call>
+void add_gradients(const avg_pool2d_gradient& k, Call& call) {
+  call.add(0, call.run(avg_pool2d{k.window}, call.dy()));
+}
 
 }  // namespace glia::kernels

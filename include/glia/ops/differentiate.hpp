@@ -12,10 +12,16 @@ namespace glia {
 ///
 /// The gradient is that of the sum of all elements of `result`. It is `no_value` for a value on
 /// which the result does not depend. A training step does the same while it is recorded: each
-/// kernel has one derivative, which a tape runs, and which stands beside the kernel. Throws
-/// `value_error`, and leaves the graph as it was, if the result depends on none of the values, or
-/// if a kernel between them has no derivative because a function was fused with it: differentiate a
-/// graph before its passes.
+/// kernel has one derivative, which a tape runs, and which stands beside the kernel.
+///
+/// Call it again on the gradients for second derivatives, such as those of a gradient penalty or of
+/// a differential equation. They exist for products, convolutions, activations, softmax and average
+/// pooling, but not for normalization, max pooling, recurrent layers and the fused kernel of
+/// `softmax_cross_entropy`.
+///
+/// Throws `value_error`, and leaves the graph as it was, if the result depends on none of the
+/// values, or if a kernel between them has no derivative, for example because a function was fused
+/// with it: differentiate a graph before its passes.
 [[nodiscard]] std::vector<value_id> differentiate(graph& calls, value_id result,
                                                   std::span<const value_id> sources);
 

@@ -1,16 +1,74 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "glia/backends/recorder.hpp"
+#include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
 #include "glia/ops/differentiate.hpp"
 #include "glia/ops/tape.hpp"
 
 namespace glia {
+
+namespace detail {
+
+/// Returns, for each node of a graph, whether `result` depends on it.
+[[nodiscard]] inline std::vector<bool> nodes_before(const graph& calls, value_id result) {
+  std::vector<bool> values(calls.value_count(), false);
+  std::vector<bool> nodes(calls.nodes().size(), false);
+  values[result] = true;
+  for (std::size_t n = calls.nodes().size(); n-- > 0;) {
+    const graph_node& node = calls.nodes()[n];
+    nodes[n] = std::any_of(node.results.begin(), node.results.end(),
+                           [&](value_id id) { return id != no_value && values[id]; });
+    for (const value_id id : node.operands) {
+      if (nodes[n] && id != no_value) {
+        values[id] = true;
+      }
+    }
+  }
+  return nodes;
+}
+
+/// Checks that no gradient gets lost on its way through a graph: a kernel that computes a gradient
+/// must have a derivative, and only the first result of a kernel has one.
+class lost_gradients {
+ public:
+  lost_gradients(const graph& calls, value_id result)
+      : calls_(&calls), needed_(nodes_before(calls, result)), lost_(calls.value_count(), false) {}
+
+  /// Sees the nodes in their order. Throws `value_error` if node n depends on a source in a way
+  /// that has no derivative. `depends` tells whether one of its operands has a gradient.
+  void see(std::size_t n, bool depends) {
+    const graph_node& node = calls_->nodes()[n];
+    const bool reads_lost = std::any_of(node.operands.begin(), node.operands.end(),
+                                        [&](value_id id) { return id != no_value && lost_[id]; });
+    const bool is_gradient = node.kernel.name().ends_with("_gradient");
+    const bool has_derivative = node.kernel.type().derivative != nullptr;
+    require<value_error>(
+        !needed_[n] || !(reads_lost || (depends && is_gradient && !has_derivative)),
+        "differentiate: the kernel '", node.kernel.name(),
+        "' has no derivative here; there are no second derivatives of normalization, max pooling, "
+        "recurrent layers and the fused softmax_cross_entropy");
+    for (std::size_t i = 1; i < node.results.size(); ++i) {
+      const value_id id = node.results[i];
+      if (id != no_value && calls_->spec(id).type == element::real) {
+        lost_[id] = depends;
+      }
+    }
+  }
+
+ private:
+  const graph* calls_;
+  std::vector<bool> needed_;
+  std::vector<bool> lost_;  // values that depend on a source, but have no gradient
+};
+
+}  // namespace detail
 
 GLIA_INLINE std::vector<value_id> differentiate(graph& calls, value_id result,
                                                 std::span<const value_id> sources) {
@@ -28,11 +86,15 @@ GLIA_INLINE std::vector<value_id> differentiate(graph& calls, value_id result,
     }
     return handles;
   };
-  for (const graph_node& node : calls.nodes()) {
+  detail::lost_gradients lost(calls, result);
+  for (std::size_t n = 0; n < calls.nodes().size(); ++n) {
+    const graph_node& node = calls.nodes()[n];
     std::vector<gradient_slot> operand_slots;
     for (const value_id id : node.operands) {
       operand_slots.push_back(id == no_value ? gradient_slot{} : slots[id]);
     }
+    lost.see(n, std::any_of(operand_slots.begin(), operand_slots.end(),
+                            [](gradient_slot slot) { return static_cast<bool>(slot); }));
     std::vector<tensor> operands = handles_of(node.operands);
     copy.set_place(node.place);
     const gradient_slot slot = recording.note(node.kernel.type(), node.kernel.value(), operands,

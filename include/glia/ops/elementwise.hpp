@@ -34,6 +34,9 @@ namespace glia::ops {
 [[nodiscard]] variable sin(variable x);
 /// Returns the cosine of x in radians, by element.
 [[nodiscard]] variable cos(variable x);
+/// Returns the error function of x, by element: 2 / sqrt(pi) times the integral of e^-t^2 from 0 to
+/// x.
+[[nodiscard]] variable erf(variable x);
 /// Returns x^exponent, by element. The result is NaN for x < 0, unless the exponent is an integer.
 /// The derivative at 0 is infinite for exponents between 0 and 1. Throws `value_error` if the
 /// exponent is not finite.

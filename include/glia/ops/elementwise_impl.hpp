@@ -61,6 +61,7 @@ GLIA_INLINE variable elu(variable x, double alpha) {
   return unary({unary_function::elu, alpha}, std::move(x));
 }
 
+GLIA_INLINE variable erf(variable x) { return unary({unary_function::erf}, std::move(x)); }
 GLIA_INLINE variable gelu(variable x) { return unary({unary_function::gelu}, std::move(x)); }
 
 GLIA_INLINE variable silu(variable x) { return unary({unary_function::silu}, std::move(x)); }
