@@ -1,5 +1,5 @@
-"""Networks whose passes over one batch are timed: a recurrent layer's or Xception's training steps, the features
-that ResNet152V2 and MobileNetV2 see in images."""
+"""Networks whose passes over one batch are timed: training steps of a recurrent layer, Xception, a U-Net or a GPT, the
+features that ResNet152V2 and MobileNetV2 see in images, tokens that a GPT writes."""
 
 import datetime
 import statistics
@@ -92,6 +92,12 @@ COMPARISONS = {
                        contestants("lstm", 3200, TRAINED, LOOPS), "step"),
     "xception": Comparison("Xception at 331x331, 1,000 classes: training steps with Adam", [8],
                            contestants("xception", 16, TRAINED, FORMS), "step"),
+    "u_net": Comparison("U-Net (16 filters, depth 3, batch normalization) at 128x128, 4 classes: training steps with Adam", [8],
+                        contestants("u_net", 32, TRAINED, FORMS), "step"),
+    "gpt": Comparison("GPT (4 layers of 128, 834,000 parameters), sequences of 256 tokens: training steps with Adam", [16],
+                      contestants("gpt", 64, TRAINED, {}), "step"),
+    "gpt_writing": Comparison("The same GPT writes token by token, with the keys and values of earlier tokens", [1],
+                              contestants("gpt_writing", 512, TRAINED, {}), "token"),
     "resnet152_v2": Comparison("ResNet152V2's features of a clip, 5 frames at 224x224", [5],
                                contestants("resnet152_v2", 20, FROZEN, FORMS), "clip"),
     "mobilenet_v2": Comparison("MobileNetV2's features (width 1, 224x224, batch normalization folded)", [32],

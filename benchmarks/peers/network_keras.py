@@ -1,13 +1,13 @@
 """Recurrent layers and large networks in Keras 3 on TensorFlow's CPU, with XLA (--xla 1) or without (--xla 0): training
-steps with Adam of a GRU or an LSTM (128 units, 25 steps of 256) or of Xception (331x331), or the features of
-ResNet152V2 (224x224). Random inputs and weights."""
+steps with Adam of a GRU or an LSTM (128 units, 25 steps of 256), of Xception (331x331) or of a U-Net (128x128), or the
+features of ResNet152V2 (224x224). Random inputs and weights."""
 
 import os
 
 from mnist_data import emit_passes, keep_freed_memory, parse_flags
 
 flags = parse_flags("time a network with Keras", epochs=3, batch=8, switches=["xla", "unroll"],
-                    choices={"network": ("gru", "lstm", "xception", "resnet152_v2")})
+                    choices={"network": ("gru", "lstm", "xception", "u_net", "resnet152_v2")})
 keep_freed_memory()
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"  # read once, at the import
@@ -23,10 +23,37 @@ def emit_passes_of(run):
     emit_passes(flags, ABOUT, run, lambda last: last.numpy())
 
 
+def u_net(classes, filters, depth):
+    """glia's u_net with batch normalization."""
+    layers = keras.layers
+
+    def convolve(x, width):
+        for _ in range(2):
+            x = layers.Conv2D(width, 3, padding="same", use_bias=False)(x)
+            x = layers.ReLU()(layers.BatchNormalization()(x))
+        return x
+
+    inputs = x = keras.Input((128, 128, 3))
+    levels = []
+    for level in range(depth):
+        x = convolve(x, filters << level)
+        levels.append(x)
+        x = layers.MaxPooling2D()(x)
+    x = convolve(x, filters << depth)
+    for level in reversed(range(depth)):
+        x = layers.Conv2DTranspose(filters << level, 2, 2)(x)
+        x = convolve(layers.Concatenate()([levels[level], x]), filters << level)
+    return keras.Model(inputs, layers.Conv2D(classes, 1)(x))
+
+
 def train():
     if flags.network == "xception":
         model = keras.applications.Xception(weights=None, input_shape=(331, 331, 3), classifier_activation=None)
         x, y = tf.random.normal((flags.batch, 331, 331, 3)), tf.range(flags.batch)
+    elif flags.network == "u_net":
+        model = u_net(classes=4, filters=16, depth=3)
+        x = tf.random.normal((flags.batch, 128, 128, 3))
+        y = tf.reshape(tf.range(flags.batch * 128 * 128) % 4, (flags.batch, 128, 128))
     else:
         cell = keras.layers.GRU if flags.network == "gru" else keras.layers.LSTM
         model = keras.Sequential([keras.Input((25, 256)), cell(128, unroll=bool(flags.unroll)), keras.layers.Dense(10)])

@@ -1,17 +1,20 @@
 """Recurrent layers and large networks in PyTorch 2 on the CPU, eager (--compiled 0) or compiled (--compiled 1):
-training steps with Adam of a GRU or an LSTM (128 units, 25 steps of 256) or of Xception (331x331), or the features of
-ResNet152V2 (224x224). Random inputs and weights."""
+training steps with Adam of a GRU or an LSTM (128 units, 25 steps of 256), of Xception (331x331), of a GPT (4 layers of
+128, 256 tokens) or of a U-Net (128x128), the features of ResNet152V2 (224x224), or tokens that the GPT writes with a
+cache of keys and values. Random inputs and weights."""
 
 from mnist_data import emit_passes, keep_freed_memory, parse_flags
 
 flags = parse_flags("time a network with PyTorch 2", epochs=3, batch=8, switches=["compiled", "channels_last"],
-                    choices={"network": ("gru", "lstm", "xception", "resnet152_v2")})
+                    choices={"network": ("gru", "lstm", "xception", "gpt", "gpt_writing", "u_net", "resnet152_v2")})
 keep_freed_memory()
 
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 from torch2_training import make_step  # noqa: E402
+from torch_gpt import GPT  # noqa: E402
 from torch_models import ResNet152V2, Xception  # noqa: E402
+from torch_u_net import UNet  # noqa: E402
 
 
 class Recurrent(nn.Module):
@@ -38,6 +41,10 @@ def loss(model, x, y):
     return nn.functional.cross_entropy(model(x), y)
 
 
+def token_loss(model, x, y):
+    return nn.functional.cross_entropy(model(x).flatten(0, 1), y.flatten())
+
+
 def train():
     if flags.network == "xception":
         x, form = images_of(331)
@@ -45,11 +52,21 @@ def train():
         if flags.compiled:  # alone: the whole step as one graph takes no batch normalization's statistics
             model = torch.compile(model, dynamic=False)
         y = torch.arange(flags.batch)
+    elif flags.network == "u_net":
+        x, form = images_of(128)
+        model = UNet(classes=4, filters=16, depth=3).to(memory_format=form)
+        if flags.compiled:
+            model = torch.compile(model, dynamic=False)
+        y = torch.arange(flags.batch * 128 * 128).reshape(flags.batch, 128, 128) % 4
+    elif flags.network == "gpt":
+        model = GPT()
+        x = y = torch.arange(flags.batch * GPT.STEPS).reshape(flags.batch, GPT.STEPS) % GPT.TOKENS
     else:
         x = torch.randn(flags.batch, 25, 256)
         model = Recurrent(nn.GRU if flags.network == "gru" else nn.LSTM)
         y = torch.arange(flags.batch) % 10
-    step = make_step(model, loss, bool(flags.compiled) and flags.network != "xception")
+    step = make_step(model, token_loss if flags.network == "gpt" else loss,
+                     bool(flags.compiled) and flags.network not in ("xception", "u_net"))
     emit_passes_of(lambda: step(x, y))
 
 
@@ -64,11 +81,28 @@ def compute_features():
     emit_passes_of(lambda: model(x))
 
 
+@torch.inference_mode()
+def write_tokens():
+    model = GPT().eval()
+    step = torch.compile(model.step, dynamic=False) if flags.compiled else model.step
+    state = {"caches": model.caches(), "position": 0, "token": torch.zeros(1, 1, dtype=torch.long)}
+
+    def write():
+        if state["position"] == GPT.STEPS:
+            state["position"] = 0
+        logits = step(state["token"], state["caches"], torch.tensor([state["position"]]))
+        state["token"] = torch.multinomial(logits[:, -1].softmax(-1), 1)
+        state["position"] += 1
+        return state["token"]
+
+    emit_passes_of(write)
+
+
 def main():
     torch.set_num_threads(flags.threads)
     torch.set_flush_denormal(True)
     torch.manual_seed(flags.seed)
-    compute_features() if flags.network == "resnet152_v2" else train()
+    {"resnet152_v2": compute_features, "gpt_writing": write_tokens}.get(flags.network, train)()
 
 
 main()
