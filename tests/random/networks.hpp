@@ -448,13 +448,16 @@ class network_source {
                                         .go_backwards = one_in(3),
                                         .use_bias = !one_in(4),
                                         .dropout = one_in(4) ? 0.2 : 0});
-      case 8:
-        return network(glia::multi_head_attention{.num_heads = between(1, 3),
-                                                  .key_dim = between(1, 5),
-                                                  .value_dim = integer(4),
-                                                  .use_causal_mask = one_in(3),
-                                                  .dropout = one_in(4) ? 0.2 : 0,
-                                                  .use_bias = !one_in(4)});
+      case 8: {
+        glia::multi_head_attention attention{.num_heads = between(1, 3),
+                                             .key_dim = between(1, 5),
+                                             .value_dim = integer(4),
+                                             .use_causal_mask = one_in(3),
+                                             .dropout = one_in(4) ? 0.2 : 0,
+                                             .use_bias = !one_in(4)};
+        attention.use_rotary_embedding = attention.key_dim % 2 == 0 && one_in(2);
+        return network(attention);
+      }
       case 9:
         return network(glia::positional_encoding{});
       case 10:
