@@ -40,9 +40,9 @@ class Block(nn.Module):
 class GPT(nn.Module):
     TOKENS, STEPS, LAYERS, HEADS, WIDTH = 65, 256, 4, 4, 128
 
-    def __init__(self):
+    def __init__(self, tokens=TOKENS):
         super().__init__()
-        self.tokens = nn.Embedding(self.TOKENS, self.WIDTH)
+        self.tokens = nn.Embedding(tokens, self.WIDTH)
         self.positions = nn.Embedding(self.STEPS, self.WIDTH)
         self.blocks = nn.ModuleList(Block(self.WIDTH, self.HEADS) for _ in range(self.LAYERS))
         self.norm = nn.LayerNorm(self.WIDTH)

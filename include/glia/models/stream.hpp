@@ -19,8 +19,8 @@ struct stream_options {
   std::size_t max_steps = 0;
 };
 
-/// The state of sequences that run through a `stream`: what its layers keep of earlier steps. A
-/// copy is independent: it continues from the same step.
+/// The state of sequences that run through a `stream`: the values of earlier steps that its layers
+/// need. A copy is independent and continues from the same step.
 struct stream_state {
   std::size_t steps = 0;       ///< Number of steps so far.
   std::vector<tensor> values;  ///< The tensors of the layers.
