@@ -127,6 +127,31 @@ TEST_CASE("a data set that was moved from is empty") {
   refused(values);
 }
 
+TEST_CASE("a metric that writes beyond its sums is an error") {
+  const glia::model net{glia::dense{4}, {2}};
+  const glia::labeled_arrays data(xt::ones<float>({3, 2}), xt::xarray<std::int32_t>{0, 1, 2});
+  const glia::weighted_samples weighted(data, xt::xarray<float>{1, 2, 0});
+  const auto scores_of = [&](const glia::metric& m) {
+    return glia::evaluate(net, weighted, glia::softmax_cross_entropy{}, {.metrics = {{m}}});
+  };
+  const auto add_to_two = [](auto, const auto&, auto sums) {
+    sums.data()[0] += 1;
+    sums.data()[1] += 1;
+  };
+  const glia::metric one_sum{.name = "m", .update_state = add_to_two};
+  const auto mean = [](auto sums, double samples) { return sums[0] / samples; };
+  const glia::metric one_each{
+      .name = "m", .per_sample = true, .update_state = add_to_two, .result = mean};
+  for (const glia::metric& m : {one_sum, one_each, glia::weighted(one_sum)}) {
+    CHECK(message_of<glia::value_error>([&] { (void)scores_of(m); }) ==
+          m.name +
+              ": update_state writes beyond the metric's 1 sum; set .state_size to the number of "
+              "sums");
+  }
+  const auto scores = scores_of({.name = "m", .state_size = 2, .update_state = add_to_two});
+  CHECK(scores["m"] == 1);
+}
+
 TEST_CASE("a metric that counts nothing and adds nothing is an error") {
   const glia::model net{glia::dense{4}, {2}};
   const glia::labeled_arrays data(xt::ones<float>({3, 2}), xt::xarray<std::int32_t>{0, 1, 2});

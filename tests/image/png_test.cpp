@@ -200,6 +200,11 @@ TEST_CASE("an image that takes more memory than there is, is named") {
         "photo.jpg: needs more memory than is available; check that the file is not damaged "
         "and that the program has enough memory");
   CHECK(contains(message_of<glia::data_error>([] {
+                   glia::detail::naming(
+                       "photo.jpg", []() -> int { throw glia::detail::memory_error("a tensor"); });
+                 }),
+                 "photo.jpg: needs more memory"));
+  CHECK(contains(message_of<glia::data_error>([] {
                    glia::detail::naming("photo.jpg",
                                         []() -> int { throw std::length_error("vector"); });
                  }),

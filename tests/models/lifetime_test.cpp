@@ -1,10 +1,13 @@
 #include <glia/glia.hpp>
 #include <glia/training/optimizer_state.hpp>
+#include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <type_traits>
 
 #include "catch.hpp"
+#include "forwarding_backend.hpp"
 #include "helpers.hpp"
 
 using test::contains;
@@ -17,6 +20,16 @@ auto lifetime_network() { return glia::sequential{glia::dense{3, glia::relu}, gl
 const std::string moved_from =
     "model: the model was moved from and has no parameters; use the model that it was moved to, or "
     "assign another model to it first";
+
+/// Has no memory for tensors of floats.
+class exhausted_backend final : public test::forwarding_backend {
+ public:
+  using forwarding_backend::forwarding_backend;
+  [[nodiscard]] glia::tensor from_host(std::span<const float> /*values*/,
+                                       const glia::shape& /*s*/) const override {
+    throw glia::detail::memory_error("not enough memory for a tensor");
+  }
+};
 
 // So that a vector of models moves them when it grows.
 static_assert(std::is_nothrow_move_constructible_v<glia::model<decltype(lifetime_network())>>);
@@ -150,8 +163,16 @@ TEST_CASE("an activation that has a name and no function is refused") {
         "activation: 'mish' has no function; set .map, as in {.name = \"softplus\", .map = "
         "{unary_function::softplus}}");
   CHECK_THROWS_AS(glia::model(glia::sequential{mish}, {2}), glia::value_error);
+  CHECK_THROWS_AS(mish(xt::xarray<float>{1, 2}), glia::value_error);
   const glia::model plain(glia::sequential{glia::linear, glia::activation{}}, {2});
   CHECK(plain.output_shape() == glia::shape{2});
+}
+
+TEST_CASE("a parameter that a device has no memory for is named with its size") {
+  const glia::device device(std::make_shared<const exhausted_backend>(glia::cpu<float>()));
+  CHECK(message_of<glia::value_error>([&] { glia::model net(glia::dense{4}, {2}, device); }) ==
+        "model: not enough memory for the parameter 'dense_0.kernel' (2, 4), which needs 3.2e-08 "
+        "GB");
 }
 
 #if !defined(__SANITIZE_ADDRESS__)  // which ends the program where memory is not to be had
@@ -162,5 +183,27 @@ TEST_CASE("a model that no memory holds names the parameter and its size") {
                }),
                "model: not enough memory for the parameter 'dense_0.kernel' (67108864, 67108864), "
                "which needs 1.80144e+07 GB"));
+}
+
+TEST_CASE("a tensor that no memory holds is named with its shape and its size") {
+  const glia::cpu<float> device;
+  const std::size_t side = std::size_t{1} << 24;
+  const auto message = message_of<glia::value_error>([&] {
+    (void)device.run(glia::kernels::full{{side, side}, 1});
+  });
+  CHECK(message ==
+        "not enough memory for a tensor of shape (16777216, 16777216), which needs 1.1259e+06 GB; "
+        "use smaller batches or a smaller model");
+}
+
+TEST_CASE("intermediate results that no memory holds are named with their size") {
+  const std::size_t padding = std::size_t{1} << 22;
+  const glia::model net{
+      glia::sequential{glia::zero_pad2d{padding}, glia::global_avg_pool2d{}, glia::dense{1}},
+      {1, 1, 1}};
+  CHECK(contains(message_of<glia::value_error>([&] {
+                   (void)net.predict(xt::ones<float>({1, 1, 1, 1}));
+                 }),
+                 "not enough memory for intermediate results, which need "));
 }
 #endif

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "catch.hpp"
 #include "forwarding_backend.hpp"
 #include "helpers.hpp"
@@ -77,6 +79,48 @@ TEST_CASE("variables, results and slots of another tape are refused") {
   const auto z = tape.leaf(tensor_of(device, {1}, {2}));
   tape.backward(z * tape.constant(y.value()));
   CHECK(values_of(device, tape.take_gradient(z.slot())) == std::vector<float>{5});
+}
+
+TEST_CASE("a variable of an earlier step is refused, even if its tape had the same address") {
+  const glia::cpu<float> device;
+  const auto refused = [](const auto& call) {
+    return test::contains(message_of<glia::value_error>(call), "such as that of an earlier step");
+  };
+  std::optional<glia::tape> tape(std::in_place, device);
+  for (const bool is_new : {true, false}) {
+    const auto earlier_leaf = tape->leaf(tensor_of(device, {1}, {3}));
+    const auto earlier = earlier_leaf * earlier_leaf;
+    if (is_new) {
+      tape.emplace(device);
+    } else {
+      tape->clear();
+    }
+    // The first slots of this step have the indices of the earlier variables.
+    const auto x = tape->leaf(tensor_of(device, {1}, {2}));
+    const auto y = x * x;
+    CHECK(refused([&] { tape->backward(y + earlier); }));
+    CHECK(refused([&] { tape->backward(earlier); }));
+    CHECK(refused([&] { (void)tape->gradient(earlier_leaf.slot()); }));
+    // Its value may be used.
+    tape->clear();
+    const auto z = tape->leaf(tensor_of(device, {1}, {2}));
+    tape->backward(z * tape->constant(earlier.value()));
+    CHECK(values_of(device, tape->gradient(z.slot())) == std::vector<float>{9});
+  }
+}
+
+TEST_CASE("the gradient of a constant is refused") {
+  const glia::cpu<float> device;
+  glia::tape tape(device);
+  const auto x = tape.leaf(tensor_of(device, {1}, {3}));
+  const auto held = tape.constant(tensor_of(device, {1}, {2}));
+  tape.backward(x * held);
+  for (const glia::gradient_slot slot : {held.slot(), (held * held).slot()}) {
+    CHECK(test::contains(
+        message_of<glia::value_error>([&] { (void)tape.gradient(slot); }),
+        "expected a variable with a gradient, got a constant, or the result of ops on constants; "
+        "make the variable with tape.leaf(value)"));
+  }
 }
 
 TEST_CASE("what was recorded is used up by the first backward") {

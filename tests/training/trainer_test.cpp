@@ -276,6 +276,17 @@ TEST_CASE("metrics that count classes refuse targets that are none") {
   CHECK(refused({{{0.1F, 0.9F}, {1, 0}}}, glia::softmax_cross_entropy{}).empty());
   CHECK(refused({{{0, 1}, {1, 0}}}, glia::mean_squared_error{}).empty());
   CHECK(refused({{{-1, 1, -1}}}, glia::hinge{}).empty());
+  const glia::model pixels{glia::conv2d{.filters = 3, .kernel_size = 1}, {2, 2, 1}};
+  xt::xarray<float> rows = xt::zeros<float>({1, 2, 2, 3});
+  for (std::size_t i = 0; i < rows.size(); i += 3) {
+    rows.flat(i) = 1;
+  }
+  CHECK(contains(message_of<glia::data_error>([&] {
+                   (void)glia::evaluate(
+                       pixels, glia::target_arrays(xt::ones<float>({1, 2, 2, 1}), rows),
+                       glia::softmax_cross_entropy{}, {.metrics = std::vector{glia::accuracy()}});
+                 }),
+                 "for a class for each step or pixel, use class indices of shape (N, 2, 2)"));
 
   // Training asks the same; without metrics any targets will do.
   glia::model net{glia::dense{1}, {1}};

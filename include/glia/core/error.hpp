@@ -71,6 +71,12 @@ class text_part {
   return out.str();
 }
 
+/// Thrown if there is not enough memory for a tensor. Callers that know the purpose of the tensor
+/// throw an error with another message instead.
+struct memory_error : value_error {
+  using value_error::value_error;
+};
+
 template <class Error>
 [[noreturn]] void fail(std::initializer_list<text_part> parts) {
   throw Error(joined(parts));

@@ -37,6 +37,8 @@ auto within_memory(const std::string& name, const Call& call) {
     throw failure();
   } catch (const std::length_error&) {
     throw failure();
+  } catch (const memory_error&) {
+    throw failure();
   }
 }
 

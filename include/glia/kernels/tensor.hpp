@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <utility>
 
+#include "glia/core/error.hpp"
 #include "glia/core/memory_pool.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/kernels/kernel.hpp"
@@ -36,16 +38,19 @@ class tensor {
         real_bytes_(static_cast<std::uint8_t>(real_bytes)) {}
 
   /// Allocates a tensor in host memory. Throws `shape_error` if no memory is large enough for the
-  /// shape.
+  /// shape, and `value_error` if there is not enough memory.
   tensor(const memory_pool& pool, const tensor_spec& spec, std::size_t real_bytes)
-      : tensor(pool.allocate(byte_size(spec.shape, glia::bytes_of(spec.type, real_bytes))), spec,
-               real_bytes) {}
+      : tensor(block_for(pool, spec, real_bytes), spec, real_bytes) {}
 
   /// Allocates bytes in host memory for temporary use. `part` creates tensors in them; see
-  /// memory_pool::borrow.
+  /// memory_pool::borrow. Throws `value_error` if there is not enough memory.
   [[nodiscard]] static tensor scratch(const memory_pool& pool, std::size_t bytes,
                                       std::size_t real_bytes) {
-    return {pool.borrow(bytes), {{bytes}, element::byte}, real_bytes};
+    try {
+      return {pool.borrow(bytes), {{bytes}, element::byte}, real_bytes};
+    } catch (const std::bad_alloc&) {
+      throw lack_of_memory("intermediate results, which need ", bytes);
+    }
   }
 
   /// Makes a tensor in host memory of another owner. It is valid as long as this memory exists; see
@@ -167,6 +172,22 @@ class tensor {
   }
 
  private:
+  [[nodiscard]] static memory_block block_for(const memory_pool& pool, const tensor_spec& spec,
+                                              std::size_t real_bytes) {
+    const std::size_t bytes = byte_size(spec.shape, glia::bytes_of(spec.type, real_bytes));
+    try {
+      return pool.allocate(bytes);
+    } catch (const std::bad_alloc&) {
+      throw lack_of_memory(text("a tensor of shape ", spec.shape, ", which needs "), bytes);
+    }
+  }
+  [[nodiscard]] static detail::memory_error lack_of_memory(std::string_view purpose,
+                                                           std::size_t bytes) {
+    return detail::memory_error(text("not enough memory for ", purpose,
+                                     static_cast<double>(bytes) / 1e9,
+                                     " GB; use smaller batches or a smaller model"));
+  }
+
   memory_block block_;
   std::size_t offset_ = 0;  // in bytes; of a recorded tensor, the number of its value
   glia::shape shape_;

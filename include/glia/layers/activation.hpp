@@ -72,10 +72,7 @@ struct activation {
   /// Applies the activation to a variable. Throws `value_error` if the activation has a name but no
   /// function.
   [[nodiscard]] variable operator()(variable x) const {
-    require<value_error>(over_last_axis || map != kernels::identity_map || name == linear_name,
-                         "activation: '", name,
-                         "' has no function; set .map, as in "
-                         "{.name = \"softplus\", .map = {unary_function::softplus}}");
+    require_function();
     return over_last_axis ? ops::softmax(std::move(x)) : ops::unary(map, std::move(x));
   }
 
@@ -88,9 +85,11 @@ struct activation {
   }
 
   /// Returns the function's values for an array in host memory. Softmax runs over the last axis,
-  /// and throws `shape_error` if the array has no axis.
+  /// and throws `shape_error` if the array has no axis. Throws `value_error` if the activation has
+  /// a name but no function.
   template <detail::host_array Array>
   [[nodiscard]] Array operator()(Array x) const {
+    require_function();
     using T = typename Array::value_type;
     std::vector<T> values(x.begin(), x.end());
     if (over_last_axis) {
@@ -139,6 +138,12 @@ struct activation {
   friend constexpr bool operator==(const activation&, const activation&) = default;
 
  private:
+  void require_function() const {
+    require<value_error>(over_last_axis || map != kernels::identity_map || name == linear_name,
+                         "activation: '", name,
+                         "' has no function; set .map, as in "
+                         "{.name = \"softplus\", .map = {unary_function::softplus}}");
+  }
   [[nodiscard]] constexpr bool has_parameter() const {
     return map.function == unary_function::leaky_relu || map.function == unary_function::elu;
   }

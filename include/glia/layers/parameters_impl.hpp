@@ -56,6 +56,8 @@ GLIA_INLINE parameter_list make_parameters(const std::vector<parameter_spec>& sp
       throw no_memory();
     } catch (const std::length_error&) {
       throw no_memory();
+    } catch (const memory_error&) {
+      throw no_memory();
     }
   }
   return result;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -25,8 +26,10 @@ class tape;
 /// gradient.
 struct gradient_slot {
   static constexpr std::uint32_t no_index = std::numeric_limits<std::uint32_t>::max();
-  std::uint32_t index = no_index;   ///< Index on the tape; `no_index` without a gradient.
-  const void* collector = nullptr;  ///< Identifies the tape.
+  std::uint32_t index = no_index;  ///< Index on the tape; `no_index` without a gradient.
+  /// Number of the tape, from 1. Each tape of a program has its own number, and `clear` gives the
+  /// tape a new number.
+  std::uint64_t tape_number = 0;
 
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return index != no_index; }
 };
@@ -67,8 +70,8 @@ class gradients {
   /// Returns the device of the tape.
   [[nodiscard]] const glia::device& device() const { return device_; }
 
-  /// Adds a gradient to the gradient in the slot. Throws `value_error` if the slot belongs to
-  /// another tape.
+  /// Adds a gradient to the gradient in the slot. Throws `value_error` if the slot is empty or
+  /// belongs to another tape.
   void add(gradient_slot slot, tensor gradient);
 
  private:
@@ -76,14 +79,24 @@ class gradients {
   explicit gradients(glia::device device) : device_(std::move(device)) {}
   [[nodiscard]] tensor& at(gradient_slot slot) {
     require<value_error>(
-        slot.collector == this && slot.index < values_.size(),
-        "tape: expected a variable of this tape, got a variable of another tape, or one from "
-        "before "
-        "this tape was cleared; use only variables of one tape, and take over the value of another "
-        "with tape.constant(x.value())");
+        slot.tape_number == number_ && slot.index < values_.size(),
+        slot ? "tape: expected a variable of this tape, got a variable of another tape, such as "
+               "that of an earlier step, or one from before this tape was cleared; use only "
+               "variables of one tape, and take over the value of another with "
+               "tape.constant(x.value())"
+             : "tape: expected a variable with a gradient, got a constant, or the result of ops on "
+               "constants; make the variable with tape.leaf(value), and run a model with "
+               "run_mode::training for the gradients of its parameters");
     return values_[slot.index];
   }
+  /// Returns a number that no tape had before.
+  [[nodiscard]] static std::uint64_t new_number() {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+
   glia::device device_;
+  std::uint64_t number_ = new_number();
   std::vector<tensor> values_;
 };
 
@@ -203,9 +216,10 @@ class tape {
   void run_adjoints();
 
   /// Returns the gradient in a slot. It is an empty tensor if the result of `backward` does not
-  /// depend on the variable of the slot.
+  /// depend on the variable of the slot. Throws `value_error` if the slot is empty or belongs to
+  /// another tape.
   [[nodiscard]] const tensor& gradient(gradient_slot slot) { return gradients_.at(slot); }
-  /// Moves the gradient out of a slot.
+  /// Moves the gradient out of a slot. Throws the errors of `gradient`.
   [[nodiscard]] tensor take_gradient(gradient_slot slot) {
     return std::exchange(gradients_.at(slot), tensor{});
   }
@@ -266,7 +280,7 @@ class tape {
 
   [[nodiscard]] gradient_slot new_slot() {
     gradients_.values_.emplace_back();
-    return {static_cast<std::uint32_t>(gradients_.values_.size() - 1), &gradients_};
+    return {static_cast<std::uint32_t>(gradients_.values_.size() - 1), gradients_.number_};
   }
 
   gradients gradients_;

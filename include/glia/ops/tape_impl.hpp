@@ -225,6 +225,7 @@ GLIA_INLINE void tape::clear() {
     nodes_.pop_back();
   }
   gradients_.values_.clear();
+  gradients_.number_ = gradients::new_number();
   memory_.reset();
   used_up_ = false;
 }

@@ -290,7 +290,11 @@ inline void require_classes(const any_loss& loss, const std::vector<metric>& met
         counting->name,
         ": the metric needs classes, but the data set has real-valued targets, such as (",
         row.empty() ? 0 : row[0], row.size() > 1 ? ", ..." : "",
-        "); remove the metric, or use another one, such as glia::mae()");
+        "); remove the metric, or use another one, such as glia::mae()",
+        loss.applied_activation == output_kind::softmax && output.rank() > 1
+            ? text("; for a class for each step or pixel, use class indices of shape ",
+                   batch_text(batch_of(1, without_last_axis(output))))
+            : "");
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "glia/core/inline.hpp"
 #include "glia/training/batch_tensors.hpp"
+#include "glia/training/checked_sums.hpp"
 #include "glia/training/running_scores.hpp"
 
 namespace glia {
@@ -194,16 +195,21 @@ GLIA_INLINE void running_scores::add_outputs(std::span<const float> outputs, con
                                    .values = {real_values, m.name},
                                    .threshold = spec_.border,
                                    .weight = has_weight ? b.weights[n] : 1};
-        const std::span<double> state = std::span(states_[i]).last(m.state_size);
+        const auto add_to = [&](std::vector<double>& numbers) {
+          const detail::checked_sums sums(numbers, m.state_size);
+          m.update_state(outputs.subspan(n * width, width), target, sums.numbers());
+          sums.check(m.name);
+        };
         if (!has_weight || m.reads_weight) {
-          m.update_state(outputs.subspan(n * width, width), target, state);
+          add_to(states_[i]);
           continue;
         }
         if (target.weight == 0) {
           continue;  // 0 times NaN is NaN
         }
         additions_.assign(m.state_size, 0);
-        m.update_state(outputs.subspan(n * width, width), target, std::span(additions_));
+        add_to(additions_);
+        const std::span<double> state = std::span(states_[i]).last(m.state_size);
         for (std::size_t k = 0; k < state.size(); ++k) {
           state[k] += target.weight * additions_[k];
         }
