@@ -2,7 +2,8 @@
 
     python run_onnx.py FILE SAMPLES RESULT [onnxruntime | openvino]
 
-SAMPLES and RESULT are numbers in single precision, one behind the other.
+SAMPLES and RESULT are numbers in single precision, one behind the other. Of several inputs, a sample has one behind the
+other, in the order of the file; likewise of several outputs.
 """
 
 import sys
@@ -17,8 +18,9 @@ def by_onnxruntime(path):
     options = onnxruntime.SessionOptions()
     options.add_session_config_entry("session.x64quantprecision", "1")
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    argument = session.get_inputs()[0]
-    return argument.shape[1:], lambda x: session.run(None, {argument.name: x})[0]
+    arguments = session.get_inputs()
+    names = [argument.name for argument in arguments]
+    return [argument.shape[1:] for argument in arguments], lambda x: session.run(None, dict(zip(names, x)))
 
 
 def by_openvino(path):
@@ -26,11 +28,14 @@ def by_openvino(path):
 
     core = openvino.Core()
     model = core.compile_model(core.read_model(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    shape = [extent.get_length() for extent in list(model.inputs[0].get_partial_shape())[1:]]
-    return shape, lambda x: model([x])[0]
+    shapes = [[extent.get_length() for extent in list(argument.get_partial_shape())[1:]] for argument in model.inputs]
+    return shapes, lambda x: list(model(x).values())
 
 
 runtime = sys.argv[4] if len(sys.argv) > 4 else "onnxruntime"
-sample, run = {"onnxruntime": by_onnxruntime, "openvino": by_openvino}[runtime](sys.argv[1])
-samples = np.fromfile(sys.argv[2], dtype=np.float32).reshape(-1, *sample)
-run(samples).astype(np.float32).tofile(sys.argv[3])
+shapes, run = {"onnxruntime": by_onnxruntime, "openvino": by_openvino}[runtime](sys.argv[1])
+sizes = [int(np.prod(shape)) for shape in shapes]
+rows = np.fromfile(sys.argv[2], dtype=np.float32).reshape(-1, sum(sizes))
+parts = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
+results = run([np.ascontiguousarray(part).reshape(-1, *shape) for part, shape in zip(parts, shapes)])
+np.concatenate([y.reshape(len(rows), -1) for y in results], axis=1).astype(np.float32).tofile(sys.argv[3])

@@ -251,7 +251,8 @@ int run(int argc, char** argv) {
   app.add_option("--batch", s.batch, "samples at a time")->check(CLI::Range(1, 65536));
   app.add_option("--top", s.top, "classes that are shown")->check(CLI::Range(1, 1000000));
   app.add_flag("--raw", s.raw, "shows the outputs as they are");
-  app.add_option("--output", s.outputs, "a tensor of the file to show in place of its outputs");
+  app.add_option("--output", s.outputs,
+                 "a layer or tensor of the file to show in place of its outputs");
   app.add_option("--classes", s.classes, "a file with the names of classes, one in a line");
   app.add_option("--mean", s.mean, "of colors in [0, 1]: one, or red, green and blue")
       ->expected(1, 3);

@@ -1,5 +1,6 @@
 #include "glia/onnx/onnx_model_impl.hpp"
 #include "glia/onnx/reading/read_graph.hpp"
+#include "glia/onnx/reading/read_interface.hpp"
 #include "glia/onnx/write_onnx_impl.hpp"
 #include "glia/onnx/writing/write_graph.hpp"
 #include "glia/onnx/writing/write_message.hpp"

@@ -16,6 +16,7 @@
 #include "glia/core/input_file.hpp"
 #include "glia/core/output_kind.hpp"
 #include "glia/layers/scope.hpp"
+#include "glia/onnx/onnx_options.hpp"
 #include "glia/onnx/reading/read.hpp"
 #include "glia/onnx/reading/read_result.hpp"
 #include "glia/onnx/reading/replay.hpp"
@@ -27,9 +28,13 @@ struct onnx_model_options {
   /// Whether images (inputs and outputs with four axes) are (N, H, W, C), as everywhere else in
   /// glia. If false, images stay (N, C, H, W), as in the file.
   bool channels_last = false;
-  /// Names of the tensors in the file to return as outputs; empty: the file's outputs. An inner
-  /// tensor can be the input of your own layers. Images between convolutions are (N, C, H, W). This
-  /// is also true for files that glia wrote, although their inputs are (N, H, W, C).
+  /// Names of the outputs; empty: the file's outputs. A name is that of a tensor in the file, or of
+  /// a layer that `summary` shows for `model{onnx_model{path}}`. The output of an inner layer can
+  /// be the input of your own layers. If a layer has several outputs, its name means the first one.
+  /// If several layers have the name, it means the last one.
+  ///
+  /// Images between convolutions are (N, C, H, W). This is also true for files that glia wrote,
+  /// although their inputs are (N, H, W, C).
   std::vector<std::string> outputs{};
 };
 
@@ -114,6 +119,11 @@ class onnx_model {
     }
     return result;
   }
+  /// Returns options of `write_onnx` that keep the interface of this file: the names and order of
+  /// its inputs and outputs, images (N, C, H, W) if `channels_last` is set, the name of the graph
+  /// and the metadata. A model of this file that is written with these options can replace the
+  /// file.
+  [[nodiscard]] onnx_options write_options() const;
   /// Returns the content of the file.
   [[nodiscard]] const onnx::model_content& content() const { return *content_; }
 

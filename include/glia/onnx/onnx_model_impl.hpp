@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "glia/core/inline.hpp"
 #include "glia/layers/recurrence.hpp"
 #include "glia/onnx/onnx_model.hpp"
+#include "glia/onnx/onnx_options.hpp"
 #include "glia/onnx/reading/replay.hpp"
 #include "glia/ops/ops.hpp"
 
@@ -60,6 +62,19 @@ GLIA_INLINE variable onnx_model::operator()(scope& s, const variable& x) const {
     results[i] = ops::reshape(results[i], {y[0], sample_of(y).size()});
   }
   return ops::concat(results, 1);
+}
+
+GLIA_INLINE onnx_options onnx_model::write_options() const {
+  onnx_options options{.metadata = metadata()};
+  if (const std::string& name = content_->graph().name(); !name.empty()) {
+    options.name = name;
+  }
+  for (const onnx::graph_input_spec& input : interface_.inputs) {
+    options.input_names.push_back(input.name);
+  }
+  options.output_names = interface_.outputs;
+  options.channels_first = interface_.channels_last;
+  return options;
 }
 
 }  // namespace glia

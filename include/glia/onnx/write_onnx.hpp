@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,30 +11,11 @@
 #include "glia/backends/program.hpp"
 #include "glia/core/error.hpp"
 #include "glia/graph/passes.hpp"
-#include "glia/graph/quantization.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/models/model_core.hpp"
+#include "glia/onnx/onnx_options.hpp"
 #include "glia/onnx/writing/constant.hpp"
 #include "glia/onnx/writing/write.hpp"
-
-namespace glia {
-
-/// Options of `write_onnx`.
-struct onnx_options {
-  std::string name = "glia";  ///< Name of the graph.
-  /// Additional texts by key, such as class names and preprocessing.
-  std::map<std::string, std::string> metadata{};
-
-  /// Products to write with 8-bit weights and inputs; the result of `calibrate`. The file then
-  /// contains QuantizeLinear and DequantizeLinear, and the weights as bytes. Default: no products.
-  glia::quantization quantization{};
-
-  /// Largest size of the ONNX file, in bytes, up to 2 GiB (the limit of the format). The weights of
-  /// a larger model go to a second file, net.onnx.data for net.onnx; keep both files together.
-  std::size_t max_file_bytes = std::size_t{1} << 30;
-};
-
-}  // namespace glia
 
 namespace glia::onnx {
 
@@ -53,13 +33,17 @@ namespace glia {
 /// Writes a model with its weights to an ONNX file of opset 17, which ONNX Runtime, OpenVINO and
 /// other programs run. The file contains the inference graph, for batches of any size.
 ///
-/// Inputs and outputs are as in glia, so images are (N, H, W, C). The weights have the names of the
-/// parameters, and the operators have the names of the layers. Link `glia::onnx`, which needs the
-/// ONNX project's library.
+/// Inputs and outputs are as in glia, so images are (N, H, W, C), unless the option
+/// `channels_first` is set. A model that begins with `inputs` has one input in the file for each
+/// name, and a model that ends with `outputs` has one output for each name. The weights have the
+/// names of the parameters, and the operators have the names of the layers. Link `glia::onnx`,
+/// which needs the ONNX project's library.
 ///
 /// Throws `value_error`, with the layer's name, if a layer has no counterpart in ONNX or its output
-/// depends on the batch size. Throws `data_error`, with the file's name, if the file cannot be
-/// written; an existing file then remains unchanged.
+/// depends on the batch size. Throws `value_error` if the number of names in the options differs
+/// from the number of inputs or outputs, or if a name is empty or occurs twice. Throws
+/// `data_error`, with the file's name, if the file cannot be written; an existing file then remains
+/// unchanged.
 template <class Model>
 void write_onnx(const Model& net, const std::filesystem::path& path,
                 const onnx_options& options = {}) {

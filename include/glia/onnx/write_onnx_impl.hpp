@@ -1,17 +1,25 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "glia/backends/program.hpp"
 #include "glia/backends/recorder.hpp"
+#include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
+#include "glia/core/joined_text.hpp"
 #include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/onnx/write_onnx.hpp"
 #include "glia/onnx/writing/constant.hpp"
+#include "glia/onnx/writing/named_parts.hpp"
 
 namespace glia::onnx {
 
@@ -53,16 +61,63 @@ inline void quantize(graph& g, const quantization& options) {
   return text(place, place.empty() ? "" : ".", "folded");
 }
 
+/// Replaces the names of inputs or outputs, unless `names` is empty.
+template <class End>
+void replace_names(std::span<End> ends, const std::vector<std::string>& names,
+                   std::string_view option) {
+  std::vector<std::string> old_names;
+  for (const End& end : ends) {
+    old_names.push_back(end.name);
+  }
+  require<value_error>(names.empty() || names.size() == ends.size(), "write_onnx: expected ",
+                       ends.size(), ends.size() == 1 ? " name" : " names", " in .", option,
+                       ", for ", glia::detail::with_commas(old_names), "; got ", names.size(), ": ",
+                       glia::detail::with_commas(names));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    ends[i].name = names[i];
+  }
+}
+
+/// Sets the names that the first `samples` inputs and the outputs of a graph have in the file.
+/// Throws `value_error` if there are too few or too many names, or if they are not distinct.
+inline void set_names(graph& g, std::size_t samples, const onnx_options& options) {
+  const std::span inputs(g.inputs().data(), samples);
+  const std::span outputs(g.outputs());
+  replace_names(inputs, options.input_names, "input_names");
+  replace_names(outputs, options.output_names, "output_names");
+  std::set<std::string> names;
+  const auto check = [&](const std::string& name) {
+    require<value_error>(!name.empty(),
+                         "write_onnx: an input or output of the file has an empty name; give it a "
+                         "name with .input_names or .output_names");
+    require<value_error>(names.insert(name).second, "write_onnx: two of the inputs and outputs of ",
+                         "the file have the name '", name,
+                         "'; give them different names with .input_names or .output_names");
+  };
+  for (const graph_input& input : inputs) {
+    check(input.name);
+  }
+  for (const graph_output& output : outputs) {
+    check(output.name);
+  }
+}
+
 }  // namespace detail
 
 GLIA_INLINE ::onnx::ModelProto message_of(const model_core& net, const onnx_options& options) {
   const auto recorded = [&](std::size_t rows) { return net.recorded(model_part::whole, rows); };
   recorder first = recorded(2);
   recorder second = recorded(3);
-  if (!options.quantization.products.empty()) {
-    detail::quantize(first.recorded(), options.quantization);
-    detail::quantize(second.recorded(), options.quantization);
+  for (graph* const g : {&first.recorded(), &second.recorded()}) {
+    if (!options.quantization.products.empty()) {
+      detail::quantize(*g, options.quantization);
+    }
+    detail::split_input(*g, net.plan().inputs);
+    detail::split_output(*g, net.plan().outputs);
   }
+  std::vector<std::size_t> samples(first.recorded().inputs().size() - net.parameters().size());
+  std::iota(samples.begin(), samples.end(), std::size_t{0});
+  detail::set_names(first.recorded(), samples.size(), options);
   require_same_numbers(first.recorded(), second.recorded());
   // A value that is the same for all samples, but has the extent of the batch, cannot be a constant
   // of the file.
@@ -76,8 +131,8 @@ GLIA_INLINE ::onnx::ModelProto message_of(const model_core& net, const onnx_opti
       fixed[node.results[0]] = false;  // written as operators, not as a constant
     }
   }
-  passes::hoisted two = passes::hoist(first.recorded(), {0}, fixed);
-  const passes::hoisted three = passes::hoist(second.recorded(), {0}, fixed);
+  passes::hoisted two = passes::hoist(first.recorded(), samples, fixed);
+  const passes::hoisted three = passes::hoist(second.recorded(), samples, fixed);
   const program parameter_program(two.fixed, net.device());
 
   parameter_list parameters = net.parameters_now();
@@ -110,7 +165,8 @@ GLIA_INLINE ::onnx::ModelProto message_of(const model_core& net, const onnx_opti
     entry.set_key(key);
     entry.set_value(value);
   }
-  write_graph(two.fixed, two.varying, three.varying, known, *model.mutable_graph());
+  write_graph(two.fixed, two.varying, three.varying, known, options.channels_first,
+              *model.mutable_graph());
   return model;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,9 +59,8 @@ class graph_reader {
 
   [[nodiscard]] const tensor& result(const std::string& name) const {
     const auto found = scope_.values.find(name);
-    require<data_error>(found != scope_.values.end(), "the file has no tensor named '", name,
-                        "'; use the name of a tensor in the file, which summary() does not show: ",
-                        found == scope_.values.end() ? computed_names() : "");
+    require<data_error>(found != scope_.values.end(), "no node of the file computes the output '",
+                        name, "'");
     return found->second;
   }
 
@@ -101,30 +101,46 @@ class graph_reader {
       if (needed[i]) {
         const ::onnx::NodeProto& node = b.nodes[static_cast<int>(i)];
         out.samples.place = text("the node '", node.name(), "' (", reading::full_name(node), ')');
+        const std::size_t first_part = parts.size();
         try {
           read_node(b, i, node);
         } catch (const error& e) {
           throw data_error(
               text("the node '", node.name(), "' (", reading::full_name(node), ") ", e.what()));
         }
+        if (outer == nullptr) {
+          name_result(node, first_part);
+        }
       }
     }
     current_body_ = outer;
   }
 
-  /// Returns the names of the first tensors that nodes of the file compute, for a message.
-  [[nodiscard]] std::string computed_names() const {
-    constexpr std::size_t max_names = 10;
-    std::size_t count = 0;
-    std::string result;
-    for (const ::onnx::NodeProto& node : content_->graph().node()) {
-      for (const std::string& name : node.output()) {
-        if (!name.empty() && node.op_type() != "Constant" && ++count <= max_names) {
-          result += text(count == 1 ? "'" : ", '", name, '\'');
+  /// Stores the name of a node's first result in the part that computes it. This is one of the
+  /// node's own parts, which begin at `first_part`, or an earlier part with which the node was
+  /// merged.
+  void name_result(const ::onnx::NodeProto& node, std::size_t first_part) {
+    const bool is_merged =
+        first_part == parts.size() && (node.op_type() == "Add" || node.op_type() == "Mul");
+    for (const std::string& name : node.output()) {
+      const auto value = scope_.values.find(name);
+      if (value == scope_.values.end() || !value->second.computed()) {
+        continue;
+      }
+      for (std::size_t p = parts.size(); p-- > (is_merged ? 0 : first_part);) {
+        if (computes(parts[p], value->second.id)) {
+          parts[p].result = name;
+          return;
         }
       }
     }
-    return count > max_names ? text(result, " and ", count - max_names, " more") : result;
+  }
+  [[nodiscard]] bool computes(const graph_part& part, value_id id) const {
+    const std::span nodes(out.calls.nodes());
+    const std::span part_nodes = nodes.subspan(part.first, part.end - part.first);
+    return std::any_of(part_nodes.begin(), part_nodes.end(), [&](const graph_node& node) {
+      return std::find(node.results.begin(), node.results.end(), id) != node.results.end();
+    });
   }
 
   void read_node(const body& b, std::size_t i, const ::onnx::NodeProto& node) {

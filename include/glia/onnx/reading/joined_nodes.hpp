@@ -48,6 +48,9 @@ class joined_nodes {
             maker->results[0] == x.id && other.computed() && maker->operands[0] == other.id &&
             other.axes == x.axes && other.extents == x.extents) {
           maker->kernel = kernels::unary{{unary_function::silu}};
+          if (const auto part = part_with(number); part != parts_->end()) {
+            part->operation = part->described = "Silu";
+          }
           n.give(x);
           return true;
         }
@@ -62,9 +65,7 @@ class joined_nodes {
       const bool bare = ((dense != nullptr && dense->map == kernels::identity_map) ||
                          (convolution != nullptr && convolution->map == kernels::identity_map)) &&
                         out_->shape_of_value(maker->results[0]).back() == other.size();
-      const auto part = std::find_if(parts_->begin(), parts_->end(), [&](const graph_part& p) {
-        return p.first <= number && number < p.end;
-      });
+      const auto part = part_with(number);
       if (bare && maker->operands[2] == no_value && part != parts_->end() &&
           is_asked_before(other, part)) {
         const std::size_t weight_count = out_->weights.size();
@@ -80,6 +81,11 @@ class joined_nodes {
   }
 
  private:
+  /// Returns the part with a node of the graph.
+  [[nodiscard]] std::vector<graph_part>::iterator part_with(std::size_t node) const {
+    return std::find_if(parts_->begin(), parts_->end(),
+                        [&](const graph_part& p) { return p.first <= node && node < p.end; });
+  }
   /// Returns whether a value is the result of a product, convolution or sigmoid of this body and is
   /// used by a single node. Other operators are excluded, because they can return their operand
   /// itself, and the operand can have more uses.

@@ -33,4 +33,5 @@ namespace glia::onnx {
 
 #ifndef GLIA_COMPILED
 #include "glia/onnx/reading/read_graph.hpp"
+#include "glia/onnx/reading/read_interface.hpp"
 #endif

@@ -4,10 +4,9 @@
 #include <cctype>
 #include <cstddef>
 #include <map>
-#include <optional>
-#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/onnx/reading/graph_reader.hpp"
+#include "glia/onnx/reading/output_tensors.hpp"
 #include "glia/onnx/reading/read.hpp"
 #include "glia/onnx/reading/read_result.hpp"
 
@@ -55,143 +55,83 @@ namespace detail {
   return common;
 }
 
-[[nodiscard]] inline output_kind kind_of(const ::onnx::GraphProto& graph, std::string name) {
-  for (int i = graph.node_size(); i-- > 0;) {
-    const ::onnx::NodeProto& node = graph.node(i);
-    const bool is_output =
-        std::find(node.output().begin(), node.output().end(), name) != node.output().end();
-    if (!is_output) {
-      continue;
-    }
-    if (node.op_type() == "Softmax") {
-      return output_kind::softmax;
-    }
-    if (node.op_type() == "Sigmoid") {
-      return output_kind::sigmoid;
-    }
-    const bool same = node.op_type() == "Identity" || node.op_type() == "Reshape" ||
-                      node.op_type() == "Flatten" || node.op_type() == "Squeeze";
-    if (!same || node.input_size() == 0) {
-      break;
-    }
-    name = node.input(0);
-  }
-  return output_kind::other;
-}
-
-[[nodiscard]] inline graph_input_spec input_spec(const ::onnx::ValueInfoProto& input,
-                                                 bool channels_last) {
-  graph_input_spec result;
-  result.name = input.name();
-  require<data_error>(input.type().has_tensor_type(), "the input '", input.name(),
-                      "' is not a tensor");
-  const auto& type = input.type().tensor_type();
-  result.type = type.elem_type();
-  require<data_error>(raw_size(result.type) > 0, "the input '", input.name(),
-                      "' has elements of the unsupported type ", name_of_type(result.type));
-  const int rank = type.shape().dim_size();
-  require<data_error>(rank > 0, "the input '", input.name(), "' has no batch axis");
-  require<data_error>(rank <= static_cast<int>(shape::max_rank), "the input '", input.name(),
-                      "' has ", rank, " axes; glia supports at most ", shape::max_rank);
-  bool open = false;
-  for (int i = 0; i < rank; ++i) {
-    const auto& extent = type.shape().dim(i);
-    const std::int64_t count = extent.has_dim_value() ? extent.dim_value() : 0;
-    if (i == 0) {
-      result.rows = count > 0 ? static_cast<std::size_t>(count) : 0;
-      continue;
-    }
-    open = open || count <= 0;
-    result.extents.push_back(count > 0 ? std::optional(static_cast<std::size_t>(count))
-                                       : std::nullopt);
-  }
-  result.order = plain_order(result.extents.size());
-  if (channels_last && rank == 4) {
-    result.order = {1, 2, 0};
-  }
-  result.words = "(";
-  dims sample;
-  for (std::size_t i = 0; i < result.order.size(); ++i) {
-    const auto& extent = result.extents[result.order[i]];
-    sample.push_back(extent.value_or(1));
-    result.words += text(i == 0 ? "" : ", ", extent ? std::to_string(*extent) : "?");
-  }
-  result.words += ')';
-  static_cast<void>(count_of(sample));
-  if (!open) {
-    result.sample = shape_of(sample);
-  }
-  return result;
-}
-
-}  // namespace detail
-
-GLIA_INLINE graph_interface interface_of(const model_content& content, bool channels_last,
-                                         const std::vector<std::string>& outputs) {
-  const ::onnx::GraphProto& graph = content.graph();
-  graph_interface result;
-  result.channels_last = channels_last;
-  std::set<std::string> weights;
-  for (const ::onnx::TensorProto& initializer : graph.initializer()) {
-    weights.insert(initializer.name());
-  }
-  for (const ::onnx::ValueInfoProto& input : graph.input()) {
-    if (!weights.contains(input.name())) {
-      result.inputs.push_back(detail::input_spec(input, channels_last));
-    }
-  }
-  require<data_error>(!result.inputs.empty(), "has no inputs");
-  for (const graph_input_spec& input : result.inputs) {
-    require<data_error>(input.rows == 0 || result.rows == 0 || input.rows == result.rows,
-                        "the first axis of the input '", input.name, "' has the extent ",
-                        input.rows, ", that of another input ", result.rows,
-                        "; expected the batch axis as the first axis of each input");
-    result.rows = std::max(result.rows, input.rows);
-    require<data_error>(result.inputs.size() == 1 || input.sample.has_value(), "the input '",
-                        input.name,
-                        "' does not fix its shape, which is necessary if there are several inputs");
-  }
-  result.outputs = outputs;
-  if (outputs.empty()) {
-    for (const ::onnx::ValueInfoProto& output : graph.output()) {
-      result.outputs.push_back(output.name());
-    }
-  }
-  require<data_error>(!result.outputs.empty(), "has no outputs");
-  if (result.outputs.size() == 1) {
-    result.gives = detail::kind_of(graph, result.outputs[0]);
-  }
-  return result;
-}
-
-namespace detail {
-
-/// Reads the network of a file for batches of `rows` samples. `shapes` gives the other extents of
-/// the inputs. Afterwards, `samples.reason()` is empty if the graph can be converted to other batch
-/// sizes.
-[[nodiscard]] inline read_result read_for(std::size_t rows, const model_content& content,
-                                          const graph_interface& model_interface,
-                                          std::span<const shape> shapes, bool training,
-                                          bool whole_recurrences, sample_tracker& samples) {
-  graph_reader reader(content, training);
+/// Adds the inputs of a file to a graph, for batches of `rows` samples, and returns their values.
+/// `shapes` gives the other extents.
+[[nodiscard]] inline std::vector<value_id> add_inputs(graph_reader& reader, std::size_t rows,
+                                                      const graph_interface& model_interface,
+                                                      std::span<const shape> shapes) {
   graph_builder& out = reader.out;
-  out.whole_recurrences = whole_recurrences;
   out.samples.samples = rows;
-  read_result result;
-  result.rows = rows;
+  std::vector<value_id> values;
   for (std::size_t i = 0; i < model_interface.inputs.size(); ++i) {
     const graph_input_spec& input = model_interface.inputs[i];
     const value_id id = out.add_samples(input.name, batch_of(rows, sample_of(shapes[i])));
-    result.inputs.push_back(id);
+    values.push_back(id);
     std::vector<std::size_t> order{0};
     for (const std::size_t axis : input.order) {
       order.push_back(axis + 1);
     }
     reader.give(input.name, out.computed(id, order, input.type));
   }
-  reader.read(model_interface.outputs);
-  for (const std::string& name : model_interface.outputs) {
-    const tensor& y = reader.result(name);
+  return values;
+}
+
+/// Returns the names of a graph's parts: the common prefix of their weights, or the operator and a
+/// number.
+[[nodiscard]] inline std::vector<std::string> part_names(const std::vector<graph_part>& parts,
+                                                         const std::vector<graph_weight>& weights) {
+  std::vector<std::string> names;
+  std::map<std::string, std::size_t> counts;
+  for (const graph_part& part : parts) {
+    std::string name = common_name(weights, part);
+    if (name.empty()) {
+      const std::string kind = layer_name(part.operation);
+      name = text(kind, '_', counts[kind]++);
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+/// Returns the layers of a file's whole network, as `summary` shows them, whose outputs are tensors
+/// of the file.
+[[nodiscard]] inline std::vector<layer_result> layer_results(const model_content& content,
+                                                             const graph_interface& model_interface,
+                                                             std::span<const shape> shapes,
+                                                             bool whole_recurrences) {
+  graph_reader reader(content, true);  // a summary shows the layers of a training pass
+  reader.out.whole_recurrences = whole_recurrences;
+  const std::size_t rows = model_interface.rows == 0 ? shapes[0][0] : model_interface.rows;
+  static_cast<void>(add_inputs(reader, rows, model_interface, shapes));
+  reader.read(declared_outputs(content.graph()));
+  const std::vector<std::string> names = part_names(reader.parts, reader.out.weights);
+  std::vector<layer_result> results;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!reader.parts[i].result.empty()) {
+      results.push_back({names[i], reader.parts[i].result});
+    }
+  }
+  return results;
+}
+
+/// Reads the network of a file for batches of `rows` samples, with the tensors `outputs` as its
+/// outputs. `shapes` gives the other extents of the inputs. Afterwards, `samples.reason()` is empty
+/// if the graph can be converted to other batch sizes.
+[[nodiscard]] inline read_result read_for(std::size_t rows, const model_content& content,
+                                          const graph_interface& model_interface,
+                                          const std::vector<std::string>& outputs,
+                                          std::span<const shape> shapes, bool training,
+                                          bool whole_recurrences, sample_tracker& samples) {
+  graph_reader reader(content, training);
+  graph_builder& out = reader.out;
+  out.whole_recurrences = whole_recurrences;
+  read_result result;
+  result.rows = rows;
+  result.inputs = add_inputs(reader, rows, model_interface, shapes);
+  reader.read(outputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = model_interface.outputs[i];
+    const tensor& y = reader.result(outputs[i]);
     require<data_error>(y.rank() > 0 && y.computed() && y.extents[0] == rows, "the output '", name,
                         "' of shape ", words(y.extents), " does not have one row for each of ",
                         rows, " samples");
@@ -210,15 +150,7 @@ namespace detail {
         {"Transpose", "Transpose", reader.parts.empty() ? 0 : reader.parts.back().end, nodes, {}});
   }
   result.parts = std::move(reader.parts);
-  std::map<std::string, std::size_t> counts;
-  for (const graph_part& part : result.parts) {
-    std::string name = detail::common_name(out.weights, part);
-    if (name.empty()) {
-      const std::string kind = detail::layer_name(part.operation);
-      name = text(kind, '_', counts[kind]++);
-    }
-    result.names.push_back(std::move(name));
-  }
+  result.names = part_names(result.parts, out.weights);
   samples = std::move(out.samples);
   result.calls = std::move(out.calls);
   result.weights = std::move(out.weights);
@@ -249,10 +181,13 @@ GLIA_INLINE read_result read_graph(const model_content& content,
                                    std::span<const shape> shapes, bool training,
                                    bool whole_recurrences, bool planning) {
   const std::size_t rows = shapes[0][0];
+  const std::vector<std::string> outputs = detail::output_tensors(
+      model_interface.outputs, content.graph(),
+      [&] { return detail::layer_results(content, model_interface, shapes, whole_recurrences); });
   sample_tracker samples;
   const auto read = [&](std::size_t count) {
-    return detail::read_for(count, content, model_interface, shapes, training, whole_recurrences,
-                            samples);
+    return detail::read_for(count, content, model_interface, outputs, shapes, training,
+                            whole_recurrences, samples);
   };
   // The axis of a single sample cannot be distinguished from other axes of extent 1, and layouts
   // must not depend on the batch. Therefore the file is read, if possible, for a batch size that is

@@ -58,6 +58,9 @@ struct graph_part {
   std::size_t first = 0;  ///< Index of the first node of this part in the graph.
   std::size_t end = 0;
   std::vector<std::size_t> weights;  ///< Indices of the weights that no earlier part uses.
+  /// Name of the file's tensor with the result; empty if the tensor is in a branch, loop or
+  /// function.
+  std::string result{};
 };
 
 /// The description of an input of a file.

@@ -17,10 +17,12 @@ namespace glia::onnx {
 void require_same_numbers(const graph& two, const graph& three);
 
 /// Writes a model, given as its recordings for 2 and for 3 samples. Extents that differ between the
-/// two are proportional to the batch size. `known` contains the values of all inputs after the
-/// first one, in their order. `parameter_graph` computes these values from the parameters.
+/// two are proportional to the batch size. `known` contains the values of the last inputs, in their
+/// order. `parameter_graph` computes these values from the parameters. The other inputs contain the
+/// samples. If `images_first` is true, inputs and outputs with four axes are (N, C, H, W).
 void write_graph(const graph& parameter_graph, const graph& two, const graph& three,
-                 std::span<const constant> known, ::onnx::GraphProto& file_graph);
+                 std::span<const constant> known, bool images_first,
+                 ::onnx::GraphProto& file_graph);
 
 /// Writes a model's message to a file. If it has more than `largest` bytes, the weights go to a
 /// second file, with a name that the existing model does not use. The existing model remains intact

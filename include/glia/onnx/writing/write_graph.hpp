@@ -45,12 +45,13 @@ namespace detail {
 }
 
 /// Describes an input or output of the file's graph.
-inline void describe(::onnx::ValueInfoProto& info, const std::string& name, const extents& shape) {
-  info.set_name(name);
+inline void describe(::onnx::ValueInfoProto& info, const value& v) {
+  info.set_name(v.name);
   auto& type = *info.mutable_type()->mutable_tensor_type();
   type.set_elem_type(::onnx::TensorProto::FLOAT);
   type.mutable_shape();
-  for (const extent& e : shape) {
+  for (const std::size_t place : v.order) {
+    const extent& e = v.shape[place];
     auto& axis = *type.mutable_shape()->add_dim();
     if (e == extent{1, true}) {
       axis.set_dim_param("N");
@@ -105,7 +106,8 @@ GLIA_INLINE void require_same_numbers(const graph& two, const graph& three) {
 }
 
 GLIA_INLINE void write_graph(const graph& parameter_graph, const graph& two, const graph& three,
-                             std::span<const constant> known, ::onnx::GraphProto& file_graph) {
+                             std::span<const constant> known, bool images_first,
+                             ::onnx::GraphProto& file_graph) {
   require<value_error>(
       two.nodes().size() == three.nodes().size() && two.value_count() == three.value_count(),
       "onnx: the model computes differently for different batch sizes, which "
@@ -115,16 +117,26 @@ GLIA_INLINE void write_graph(const graph& parameter_graph, const graph& two, con
   const auto extents_for = [&](value_id id) {
     return detail::extents_between(two.spec(id).shape, three.spec(id).shape);
   };
-  const graph_input& samples = two.inputs().front();
-  file_values[samples.value] = {samples.name, extents_for(samples.value),
-                                plain_order(two.spec(samples.value).shape.rank())};
-  detail::describe(*file_graph.add_input(), samples.name, file_values[samples.value].shape);
-  for (std::size_t i = 1; i < two.inputs().size(); ++i) {
-    const value_id id = two.inputs()[i].value;
+  const auto order_for = [&](value_id id) {
+    const std::size_t rank = two.spec(id).shape.rank();
+    return images_first && rank == 4 ? channels_first() : plain_order(rank);
+  };
+  const std::span<const graph_input> samples(two.inputs().data(),
+                                             two.inputs().size() - known.size());
+  for (const graph_input& input : samples) {
+    out.reserve(input.name);
+    file_values[input.value] = {input.name, extents_for(input.value), order_for(input.value)};
+    detail::describe(*file_graph.add_input(), file_values[input.value]);
+  }
+  for (const graph_output& output : two.outputs()) {
+    out.reserve(output.name);
+  }
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const value_id id = two.inputs()[samples.size() + i].value;
     require<value_error>(two.spec(id).shape == three.spec(id).shape, "onnx: the constant '",
-                         known[i - 1].name,
+                         known[i].name,
                          "' depends on the batch size, which an ONNX file cannot represent");
-    file_values[id] = writer::constant_value(known[i - 1]);
+    file_values[id] = writer::constant_value(known[i]);
   }
   std::deque<constant> constants;
   for (const graph_constant& source : two.constants()) {
@@ -219,10 +231,11 @@ GLIA_INLINE void write_graph(const graph& parameter_graph, const graph& two, con
   }
   out.set_place("");
   for (const graph_output& output : two.outputs()) {
-    const std::string name = out.use(out.plain(file_values[output.value]));
+    const axis_order order = order_for(output.value);
+    const std::string name = out.use(out.arranged(file_values[output.value], order));
     ::onnx::NodeProto& node = out.node("Identity", {name});
     node.add_output(output.name);
-    detail::describe(*file_graph.add_output(), output.name, extents_for(output.value));
+    detail::describe(*file_graph.add_output(), {output.name, extents_for(output.value), order});
   }
 }
 

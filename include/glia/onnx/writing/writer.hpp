@@ -58,8 +58,11 @@ using integers = std::vector<std::int64_t>;
 /// needed: images stay (N, C, H, W) from one convolution to the next.
 class writer {
  public:
-  /// `input` is the name of the input that contains the samples.
+  /// `input` is the name of an input that contains samples.
   writer(::onnx::GraphProto& graph, std::string input) : graph_(&graph), input_(std::move(input)) {}
+
+  /// Keeps a name of an input or output from being used for other tensors.
+  void reserve(const std::string& name) { static_cast<void>(unique(name)); }
 
   /// Sets the layer to which the next operators belong.
   void set_place(std::string_view place) { place_ = place; }
