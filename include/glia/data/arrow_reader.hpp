@@ -45,9 +45,8 @@ class arrow_reader {
 
   [[nodiscard]] csv_contents read(const ArrowSchema& schema, const ArrowArray& array) && {
     const std::string& file = table_.contents.file;
-    const std::string_view format = schema.format;
-    require<data_error>(format == "+s", file, ": expected a struct array, format '+s', got '",
-                        format, "'");
+    require<data_error>(schema.format == std::string_view("+s"), file,
+                        ": expected a struct array, format '+s', got '", schema.format, "'");
     require<data_error>(schema.n_children == array.n_children && schema.n_children > 0, file,
                         ": expected one or more columns, as many in the schema as in the array, "
                         "got ",
@@ -200,11 +199,10 @@ class arrow_reader {
     if (table_.is_missing(content)) {
       return {};
     }
-    const std::optional<double> days = days_in(content);
-    if (!days) {
-      fail(column, row, text("'", shown_cell(cell), "'", date_advice));
+    if (const std::optional<double> days = days_in(content); days) {
+      return days;
     }
-    return days;
+    fail(column, row, text("'", shown_cell(cell), "'", date_advice));
   }
 
   void read_texts(std::size_t column, const arrow_column& source) {
@@ -225,11 +223,12 @@ class arrow_reader {
           cell = digits;
         }
       }
-      const bool missing = table_.is_missing(cell);
-      if (missing) {
-        require_filling(column, row, cell.empty() ? "a missing value" : text("'", shown_cell(cell), "'"));
+      if (table_.is_missing(cell)) {
+        require_filling(column, row,
+                        cell.empty() ? "a missing value" : text("'", shown_cell(cell), "'"));
+        cell = {};
       }
-      table_.add_text(column, missing ? std::string_view() : cell);
+      table_.add_text(column, cell);
     }
   }
 
