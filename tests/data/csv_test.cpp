@@ -533,6 +533,46 @@ TEST_CASE("a model trains on a table") {
   CHECK(glia::evaluate(net, data, glia::softmax_cross_entropy{})["accuracy"] > 0.9);
 }
 
+TEST_CASE("a class that no training row has keeps its initial parameters") {
+  const auto table = table_of("city,x\nUlm,1\nBonn,2\nUlm,3\nKiel,4\n", {.text_columns = {"city"}});
+  const auto data = table.with_targets({"x"}, {.inputs = {"city"}});
+  const auto parts = glia::train_test_split(data, {.test_size = 0.25, .shuffle = false});
+  CHECK(parts.test.size() == 1);
+  const std::size_t cities = table.class_names("city").size();
+  CHECK(cities == 3);  // Bonn, Kiel and Ulm, also of rows to test
+  // Aachen is in a second file only.
+  const glia::csv_schema schema = table.schema({"city"});
+  const xt::xarray<float> x =
+      glia::parse_csv("city\nUlm\nKiel\nAachen\n", schema.options).columns(schema.inputs);
+  CHECK(std::vector<float>(x.begin(), x.end()) == std::vector<float>{2, 1, 3});
+
+  const auto train_on = [&](auto& net) {
+    glia::trainer trainer{net, glia::mean_squared_error{}, glia::adam{0.1}};
+    trainer.fit(parts.train, {.epochs = 5, .batch_size = 3, .progress = nullptr});
+  };
+  glia::model one_hot{glia::sequential{glia::one_hot{cities}, glia::dense{1}}, {1}};
+  const auto kernel = one_hot.get("dense_0.kernel");
+  train_on(one_hot);
+  const auto trained = one_hot.get("dense_0.kernel");
+  CHECK(trained(0, 0) != kernel(0, 0));
+  CHECK(trained(1, 0) == kernel(1, 0));
+  CHECK(trained(2, 0) != kernel(2, 0));
+  const float bias = one_hot.get("dense_0.bias")(0);
+  CHECK(one_hot.predict(x)(1, 0) == Approx(kernel(1, 0) + bias));
+  CHECK(one_hot.predict(x)(2, 0) == Approx(bias));
+
+  // With a vector for unknown texts.
+  glia::model vectors{glia::sequential{glia::embedding{cities + 1, 1}, glia::flatten{}}, {1}};
+  const auto embeddings = vectors.get("embedding_0.embeddings");
+  train_on(vectors);
+  const auto y = vectors.predict(x);
+  CHECK(y(0, 0) != embeddings(2, 0));
+  CHECK(y(1, 0) == embeddings(1, 0));
+  CHECK(y(2, 0) == embeddings(3, 0));
+  const glia::model narrow{glia::sequential{glia::embedding{cities, 1}, glia::flatten{}}, {1}};
+  CHECK_THROWS_AS((void)narrow.predict(x), glia::data_error);
+}
+
 TEST_CASE("damaged tables give an error or a table") {
   std::string whole = "width,\"len\"\"gth\",species\r\n";
   for (int i = 0; i < 40; ++i) {

@@ -7,7 +7,7 @@
 
 namespace glia {
 
-/// Options of `read_csv`.
+/// Options of `read_csv`, `parse_csv` and `read_arrow`.
 struct csv_options {
   /// Character between cells. Any character except letters, digits, quotes, line breaks and `.`,
   /// `+`, `-`.
