@@ -1,7 +1,6 @@
 #include <array>
 #include <glia/core/random.hpp>
 #include <glia/core/utf8.hpp>
-#include <glia/text/byte_characters.hpp>
 #include <glia/text/byte_pair_tokenizer.hpp>
 #include <optional>
 #include <thread>
@@ -10,10 +9,13 @@
 #include "damage.hpp"
 #include "golden/text_golden.hpp"
 #include "messages.hpp"
+#include "samples/tokenizers.hpp"
 #include "temporary_folder.hpp"
 
 using test::contains;
 using test::message_of;
+using test::samples::tokenizer_files;
+using test::samples::tokenizer_with;
 
 namespace {
 
@@ -24,29 +26,6 @@ const std::filesystem::path small_tokenizer = GLIA_EXAMPLE_DATA "/tokenizer";
 glia::byte_pair_tokenizer read_small() {
   return glia::read_byte_pair_tokenizer(small_tokenizer / "vocab.json",
                                         small_tokenizer / "merges.txt");
-}
-
-/// The two files of a tokenizer.
-struct tokenizer_files {
-  std::string vocab;
-  std::string merges;
-};
-
-/// Files with a token for each byte, whose id is the byte, and these tokens behind them.
-tokenizer_files files_with(const std::vector<std::string>& tokens, const std::string& merges = "") {
-  std::string vocab = "{";
-  for (std::size_t i = 0; i < 256 + tokens.size(); ++i) {
-    std::string key;
-    if (i >= 256) {
-      key = tokens[i - 256];
-    } else if (i == '"' || i == '\\') {
-      key = {'\\', static_cast<char>(i)};
-    } else {
-      glia::detail::append_utf8(key, glia::detail::byte_characters[i]);
-    }
-    vocab += glia::text(i == 0 ? "" : ",\n ", '"', key, "\": ", i);
-  }
-  return {vocab + "}", merges};
 }
 
 template <class Bytes>
@@ -121,7 +100,7 @@ TEST_CASE("decoding returns any text that was encoded") {
 
 TEST_CASE("merges of a lower rank come first, from left to right") {
   const auto tokenizer =
-      read(files_with({"ab", "bc", "abc", "aa", "aaa"}, "b c\na b\nab c\na a\naa a\n"));
+      read(tokenizer_with({"ab", "bc", "abc", "aa", "aaa"}, "b c\na b\nab c\na a\naa a\n"));
   CHECK(tokenizer.encode("abc") == ids{'a', 257});
   CHECK(tokenizer.encode("ab") == ids{256});
   CHECK(tokenizer.encode("aa") == ids{259});
@@ -134,7 +113,7 @@ TEST_CASE("merges of a lower rank come first, from left to right") {
 
 TEST_CASE("a long word without spaces is divided in time") {
   // The merges of a, aa, aaaa, ...: a quadratic algorithm would take minutes.
-  const auto tokenizer = read(files_with({"aa", "aaaa", "aaaaaaaa"}, "a a\naa aa\naaaa aaaa"));
+  const auto tokenizer = read(tokenizer_with({"aa", "aaaa", "aaaaaaaa"}, "a a\naa aa\naaaa aaaa"));
   const ids encoded = tokenizer.encode(std::string(1'000'003, 'a'));
   REQUIRE(encoded.size() == 125'002);
   CHECK(encoded[0] == 258);
@@ -143,7 +122,7 @@ TEST_CASE("a long word without spaces is divided in time") {
 }
 
 TEST_CASE("special tokens are recognized where the options name them") {
-  const auto tokenizer = read(files_with({"<s>", "<s><s>", "[ sep ]"}, ""));
+  const auto tokenizer = read(tokenizer_with({"<s>", "<s><s>", "[ sep ]"}, ""));
   CHECK(tokenizer.encode("<s>") == ids{'<', 's', '>'});
   CHECK(tokenizer.encode("a<s>b<s>", {.special_tokens = {"<s>"}}) == ids{'a', 256, 'b', 256});
   CHECK(tokenizer.encode("<s><s><s>", {.special_tokens = {"<s>", "<s><s>"}}) == ids{257, 256});
@@ -158,7 +137,7 @@ TEST_CASE("special tokens are recognized where the options name them") {
 }
 
 TEST_CASE("tokens have ids, and ids have texts") {
-  const auto tokenizer = read(files_with({"\\u0120the", "\\u00c3\\u00a9"}));
+  const auto tokenizer = read(tokenizer_with({"\\u0120the", "\\u00c3\\u00a9"}));
   CHECK(tokenizer.vocabulary_size() == 258);
   CHECK(tokenizer.token(" the") == 256);
   CHECK(tokenizer.token("\u00e9") == 257);
@@ -197,29 +176,29 @@ TEST_CASE("merges may have GPT-2's first line, other line ends and empty lines a
   for (const std::string& merges :
        {std::string("#version: 0.2\na b\n"), std::string("#version: 0.2\r\na b\r\n\r\n"),
         std::string("a b"), std::string("a b\n\n\n")}) {
-    CHECK(read(files_with({"ab"}, merges)).encode("ab") == ids{256});
+    CHECK(read(tokenizer_with({"ab"}, merges)).encode("ab") == ids{256});
   }
   // Only the first line is no merge of "#version:".
-  CHECK(contains(reading_error(files_with({"ab"}, "a b\n#version: 0.2\n")),
+  CHECK(contains(reading_error(tokenizer_with({"ab"}, "a b\n#version: 0.2\n")),
                  "m.txt:2: the first token is not in the vocabulary"));
-  CHECK(read(files_with({"##"}, "#version: 0.2\n# #\n")).encode("##") == ids{256});
+  CHECK(read(tokenizer_with({"##"}, "#version: 0.2\n# #\n")).encode("##") == ids{256});
 }
 
 TEST_CASE("errors of a vocabulary name the file, the line and the column") {
-  const tokenizer_files good = files_with({"ab", "cd"}, "a b\n");
+  const tokenizer_files good = tokenizer_with({"ab", "cd"}, "a b\n");
   CHECK(reading_error(good).empty());
   // The key of id 66 begins in line 67, since each token has its line.
-  CHECK(contains(reading_error(replaced(good, "\"B\": 66", "\"B\": 65")),
-                 "v.json:67:2: the id 65 occurs twice"));
-  CHECK(contains(reading_error(replaced(good, "\"ab\": 256", "\"ab\": 258")),
-                 "v.json:257:2: expected an id below 258, the number of tokens, got 258"));
+  CHECK(contains(reading_error(replaced(good, "\"B\":66", "\"B\":65")),
+                 "v.json:67:1: the id 65 occurs twice"));
+  CHECK(contains(reading_error(replaced(good, "\"ab\":256", "\"ab\":258")),
+                 "v.json:257:1: expected an id below 258, the number of tokens, got 258"));
   CHECK(contains(reading_error(replaced(good, "\"cd\"", "\"ab\"")),
-                 "v.json:258:2: the token 'ab' occurs twice"));
+                 "v.json:258:1: the token 'ab' occurs twice"));
   // A special token with a space, and the token of the byte, are both a space.
   CHECK(contains(reading_error(replaced(good, "\"cd\"", "\" \"")),
-                 "v.json:258:2: the token ' ' occurs twice"));
+                 "v.json:258:1: the token ' ' occurs twice"));
   CHECK(contains(reading_error(replaced(good, "\"cd\"", "\"\"")),
-                 "v.json:258:2: expected a token, got an empty text"));
+                 "v.json:258:1: expected a token, got an empty text"));
   CHECK(contains(reading_error(replaced(good, "\"\u0120\"", "\"xyz\"")),
                  "v.json: expected a token for each of the 256 bytes, got no '\u0120' for the byte "
                  "32"));
@@ -229,7 +208,7 @@ TEST_CASE("errors of a vocabulary name the file, the line and the column") {
 
 TEST_CASE("errors of merges name the file and the line") {
   const auto error_of = [](const std::string& merges) {
-    return reading_error(files_with({"ab", "abc"}, "#version: 0.2\n" + merges));
+    return reading_error(tokenizer_with({"ab", "abc"}, "#version: 0.2\n" + merges));
   };
   CHECK(error_of("a b\n").empty());
   for (const std::string& line :
