@@ -5,7 +5,7 @@
 #   cmake -DINCLUDE=include/glia -P include_order.cmake
 set(rows
     "core"
-    "kernels"
+    "kernels text"
     "graph"
     "backends"
     "ops data profiling"

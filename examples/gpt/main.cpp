@@ -8,10 +8,10 @@
 #include <chrono>
 #include <cstdio>
 #include <glia/glia.hpp>
+#include <glia/models/generate.hpp>
 #include <glia/models/model_file.hpp>
 #include <glia/models/stream.hpp>
 #include <glia/models/zoo/gpt.hpp>
-#include <glia/text/generate.hpp>
 #include <iostream>
 
 #include "../device.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace glia::detail {
@@ -38,6 +39,42 @@ namespace glia::detail {
     text.remove_prefix(bytes);
   }
   return true;
+}
+
+/// Returns the code point of a valid UTF-8 character.
+[[nodiscard]] inline char32_t code_point_of(std::string_view character) {
+  const auto bits = [&](std::size_t i, unsigned mask) {
+    return static_cast<char32_t>(static_cast<unsigned char>(character[i]) & mask);
+  };
+  if (character.size() == 1) {
+    return bits(0, 0x7F);
+  }
+  char32_t code = bits(0, 0x7FU >> character.size());
+  for (std::size_t i = 1; i < character.size(); ++i) {
+    code = code << 6U | bits(i, 0x3F);
+  }
+  return code;
+}
+
+/// Appends a code point, which must not be a surrogate, as UTF-8.
+inline void append_utf8(std::string& text, char32_t code) {
+  const auto append = [&](char32_t byte) { text += static_cast<char>(byte); };
+  const auto append_rest = [&](unsigned shift) { append(0x80U | (code >> shift & 0x3FU)); };
+  if (code < 0x80) {
+    append(code);
+  } else if (code < 0x800) {
+    append(0xC0U | code >> 6U);
+    append_rest(0);
+  } else if (code < 0x10000) {
+    append(0xE0U | code >> 12U);
+    append_rest(6);
+    append_rest(0);
+  } else {
+    append(0xF0U | code >> 18U);
+    append_rest(12);
+    append_rest(6);
+    append_rest(0);
+  }
 }
 
 }  // namespace glia::detail

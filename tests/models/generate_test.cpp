@@ -1,7 +1,7 @@
 #include <cstdint>
+#include <glia/models/generate.hpp>
 #include <glia/models/stream.hpp>
 #include <glia/models/zoo/gpt.hpp>
-#include <glia/text/generate.hpp>
 #include <vector>
 
 #include "catch.hpp"
