@@ -50,6 +50,24 @@ struct varying_samples : counted_samples {
   [[nodiscard]] static bool varies() { return true; }
 };
 
+/// Samples whose inputs and targets are 1000 higher in every epoch.
+struct varying_pairs : valued_samples {
+  static void inputs(std::span<const std::uint32_t> samples, std::span<float> values,
+                     std::size_t epoch = 0) {
+    for (std::size_t n = 0; n < samples.size(); ++n) {
+      values[n] = static_cast<float>(samples[n] + 1000 * epoch);
+    }
+  }
+  static void targets(std::span<const std::uint32_t> samples, std::span<float> values,
+                      std::size_t epoch) {
+    for (std::size_t n = 0; n < samples.size(); ++n) {
+      values[2 * n] = static_cast<float>(10 * samples[n] + 1000 * epoch);
+      values[2 * n + 1] = values[2 * n] + 1;
+    }
+  }
+  static bool varies() { return true; }
+};
+
 template <class D>
 concept outlived_by_its_parts = requires(D&& data) {
   glia::train_test_split(std::forward<D>(data));
@@ -137,6 +155,17 @@ TEST_CASE("a subset can do what its data set can") {
   std::vector<float> first(1);
   two.inputs(sample_numbers{0}, first);
   CHECK(first[0] == 2);
+
+  const varying_pairs pairs{{3}};
+  const glia::subset<varying_pairs> two_pairs(pairs, {2, 1});
+  static_assert(glia::varying_target_dataset<glia::subset<varying_pairs>>);
+  static_assert(!glia::varying_target_dataset<varying>);
+  CHECK(gathered(two_pairs, {1, 0}).targets == std::vector<float>{10, 11, 20, 21});
+  CHECK(gathered(two_pairs, {1, 0}, 3).targets == std::vector<float>{3010, 3011, 3020, 3021});
+  CHECK(gathered(two_pairs, {}, 3).targets.empty());
+  const glia::weighted_samples weighted(pairs, xt::xarray<float>{1, 2, 3});
+  CHECK(gathered(weighted, {2}, 3).targets == std::vector<float>{3020, 3021});
+  CHECK(gathered(weighted, {2}, 3).weights == std::vector<float>{3});
 
   const glia::subset nested(chosen, {1});
   CHECK(gathered(nested, {0}).labels == std::vector<std::int32_t>{5});

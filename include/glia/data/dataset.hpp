@@ -99,6 +99,16 @@ concept varying_dataset = batched_dataset<D> &&
   { d.varies() } -> std::convertible_to<bool>;
 };
 
+/// A varying data set whose targets differ between epochs together with its inputs, such as masks
+/// that are augmented as their images. `targets(samples, values, epoch)` writes the targets of the
+/// samples with the given indices one after the other; those of epoch 0 are the values of `target`.
+template <class D>
+concept varying_target_dataset = varying_dataset<D> && target_dataset<D> &&
+    requires(const D& d, std::span<const std::uint32_t> samples, std::span<float> values,
+             std::size_t epoch) {
+  d.targets(samples, values, epoch);
+};
+
 namespace detail {
 
 /// A data set whose rows glia does not check, because it surely writes each row completely and

@@ -98,8 +98,11 @@ class dataset_view {
     });
     if (target_shape_) {
       out.target_shape = batch_of(samples.size(), *target_shape_);
-      write_rows(out.targets, samples, target_shape_->size(), "target",
-                 [&](std::span<float> rows) { write_targets_(targets_, samples, rows); });
+      write_rows(out.targets, samples, target_shape_->size(), "target", [&](std::span<float> rows) {
+        if (!samples.empty()) {
+          write_targets_(targets_, samples, rows, epoch);
+        }
+      });
     } else {
       out.labels.resize(samples.size());
       write_labels_(targets_, samples, out.labels);
@@ -115,10 +118,10 @@ class dataset_view {
   }
 
  private:
-  using input_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
-                                std::span<float> values, std::size_t epoch);
-  using target_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
-                                 std::span<float> values);
+  using row_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
+                              std::span<float> values, std::size_t epoch);
+  using weight_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
+                                 std::span<float> weights);
   using label_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
                                 std::span<std::int32_t> labels);
 
@@ -161,10 +164,14 @@ class dataset_view {
   }
   template <target_dataset D>
   static void write_targets(const void* self, std::span<const std::uint32_t> samples,
-                            std::span<float> values) {
-    for_each_row(samples, values, [&](std::size_t i, std::span<float> row) {
-      static_cast<const D*>(self)->target(i, row);
-    });
+                            std::span<float> values, [[maybe_unused]] std::size_t epoch) {
+    const D& data = *static_cast<const D*>(self);
+    if constexpr (varying_target_dataset<D>) {
+      data.targets(samples, values, epoch);
+    } else {
+      for_each_row(samples, values,
+                   [&](std::size_t i, std::span<float> row) { data.target(i, row); });
+    }
   }
   template <labeled_dataset D>
   static void write_labels(const void* self, std::span<const std::uint32_t> samples,
@@ -192,10 +199,10 @@ class dataset_view {
   bool varies_ = false;
   bool behind_frozen_layers_ = false;
   bool checked_ = false;  // whether the rows that the data set writes are checked
-  input_writer write_inputs_ = nullptr;
-  target_writer write_targets_ = nullptr;  // null for a data set with labels
+  row_writer write_inputs_ = nullptr;
+  row_writer write_targets_ = nullptr;     // null for a data set with labels
   label_writer write_labels_ = nullptr;    // null for a data set with targets
-  target_writer write_weights_ = nullptr;  // null for a data set without weights
+  weight_writer write_weights_ = nullptr;  // null for a data set without weights
 };
 
 }  // namespace glia

@@ -94,6 +94,10 @@ class subset {
               std::size_t epoch) const requires varying_dataset<D> {
     data_->inputs(of_data(samples), values, epoch);
   }
+  void targets(std::span<const std::uint32_t> samples, std::span<float> values,
+               std::size_t epoch) const requires varying_target_dataset<D> {
+    data_->targets(of_data(samples), values, epoch);
+  }
   [[nodiscard]] bool varies() const requires varying_dataset<D> { return data_->varies(); }
 
  private:

@@ -74,6 +74,10 @@ class weighted_samples {
               std::size_t epoch) const requires varying_dataset<D> {
     data_->inputs(samples, values, epoch);
   }
+  void targets(std::span<const std::uint32_t> samples, std::span<float> values,
+               std::size_t epoch) const requires varying_target_dataset<D> {
+    data_->targets(samples, values, epoch);
+  }
   [[nodiscard]] bool varies() const requires varying_dataset<D> { return data_->varies(); }
 
  private:

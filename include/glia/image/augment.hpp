@@ -145,6 +145,47 @@ inline void recolor(image& picture, double saturation, double brightness) {
   }
 }
 
+/// The changes that are drawn for one image.
+struct image_changes {
+  bool flipped = false;
+  bool moved = false;     ///< Whether `map` is not the identity.
+  affine_map map{};       ///< Rotation, zoom and shift, from the result to the mirrored image.
+  double saturation = 1;  ///< Factor.
+  double brightness = 1;  ///< Factor.
+};
+
+/// Draws the changes of an image of height x width. Throws `value_error` if an option is outside
+/// its range.
+[[nodiscard]] inline image_changes draw_changes(const augmentation& options, const random_key& key,
+                                                std::size_t height, std::size_t width) {
+  require_valid(options);
+  random_stream random(key);
+  const auto between = [&](double low, double high) {
+    return low + (high - low) * random.uniform();
+  };
+  image_changes result;
+  result.flipped = random.uniform() < options.horizontal_flip;
+  const double angle = between(-options.rotation, options.rotation) * std::numbers::pi / 180;
+  const double zoom = between(options.zoom.low, options.zoom.high);
+  const double shift_y = between(-options.shift, options.shift) * static_cast<double>(height);
+  const double shift_x = between(-options.shift, options.shift) * static_cast<double>(width);
+  result.saturation = between(options.saturation.low, options.saturation.high);
+  result.brightness = between(options.brightness.low, options.brightness.high);
+  result.moved = angle != 0 || zoom != 1 || shift_y != 0 || shift_x != 0;
+  // The inverse of rotating, zooming and shifting, about the center. Rows count downwards.
+  const double cosine = std::cos(angle) / zoom;
+  const double sine = std::sin(angle) / zoom;
+  const double y = (static_cast<double>(height) - 1) / 2;
+  const double x = (static_cast<double>(width) - 1) / 2;
+  result.map = {.yy = cosine,
+                .yx = sine,
+                .y0 = y - cosine * (y + shift_y) - sine * (x + shift_x),
+                .xy = -sine,
+                .xx = cosine,
+                .x0 = x + sine * (y + shift_y) - cosine * (x + shift_x)};
+  return result;
+}
+
 }  // namespace detail
 
 /// Returns a randomly changed image of the same size.
@@ -162,39 +203,16 @@ inline void recolor(image& picture, double saturation, double brightness) {
 [[nodiscard]] inline image augment(image picture, const augmentation& options,
                                    const random_key& key) {
   detail::require_picture("augment", picture);
-  detail::require_valid(options);
-  random_stream random(key);
-  const auto between = [&](double low, double high) {
-    return low + (high - low) * random.uniform();
-  };
-  const bool flipped = random.uniform() < options.horizontal_flip;
-  const double angle = between(-options.rotation, options.rotation) * std::numbers::pi / 180;
-  const double zoom = between(options.zoom.low, options.zoom.high);
-  const auto height = static_cast<double>(picture.height);
-  const auto width = static_cast<double>(picture.width);
-  const double shift_y = between(-options.shift, options.shift) * height;
-  const double shift_x = between(-options.shift, options.shift) * width;
-  const double saturation = between(options.saturation.low, options.saturation.high);
-  const double brightness = between(options.brightness.low, options.brightness.high);
-
-  if (flipped) {
+  const detail::image_changes changes =
+      detail::draw_changes(options, key, picture.height, picture.width);
+  if (changes.flipped) {
     detail::mirror(picture);
   }
-  if (angle != 0 || zoom != 1 || shift_y != 0 || shift_x != 0) {
-    // The inverse of rotating, zooming and shifting, about the center. Rows count downwards.
-    const double cosine = std::cos(angle) / zoom;
-    const double sine = std::sin(angle) / zoom;
-    const double y = (height - 1) / 2;
-    const double x = (width - 1) / 2;
-    picture = detail::warp(picture, {.yy = cosine,
-                                     .yx = sine,
-                                     .y0 = y - cosine * (y + shift_y) - sine * (x + shift_x),
-                                     .xy = -sine,
-                                     .xx = cosine,
-                                     .x0 = x + sine * (y + shift_y) - cosine * (x + shift_x)});
+  if (changes.moved) {
+    picture = detail::warp(picture, changes.map);
   }
-  if (saturation != 1 || brightness != 1) {
-    detail::recolor(picture, saturation, brightness);
+  if (changes.saturation != 1 || changes.brightness != 1) {
+    detail::recolor(picture, changes.saturation, changes.brightness);
   }
   return picture;
 }

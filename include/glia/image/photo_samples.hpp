@@ -43,9 +43,13 @@ class photo_samples {
   /// Converts the bytes of a file to sample `i` as an image, which is not normalized.
   [[nodiscard]] image picture(std::span<const std::uint8_t> file, std::size_t i,
                               std::size_t epoch) const {
-    const image photo = decode_image(file, {.max_pixels = options_.max_pixels,
-                                            .min_height = options_.height,
-                                            .min_width = options_.width});
+    return picture(decode_image(file, {.max_pixels = options_.max_pixels,
+                                       .min_height = options_.height,
+                                       .min_width = options_.width}),
+                   i, epoch);
+  }
+  /// Converts a decoded file.
+  [[nodiscard]] image picture(const image& photo, std::size_t i, std::size_t epoch) const {
     image result = fitted(photo, options_.height, options_.width, options_.fit);
     return varies() ? augment(std::move(result), options_.augmentation,
                               augmentation_key(options_.seed, i, epoch))
@@ -63,7 +67,12 @@ class photo_samples {
   template <class Write>
   void write_batch(std::span<const std::uint32_t> samples, std::span<float> values,
                    const Write& write) const {
-    const std::size_t sample_size = sample_shape().size();
+    write_batch(samples, values, sample_shape().size(), write);
+  }
+  /// The same for rows of another size, such as targets.
+  template <class Write>
+  void write_batch(std::span<const std::uint32_t> samples, std::span<float> values,
+                   std::size_t sample_size, const Write& write) const {
     require<shape_error>(values.size() == samples.size() * sample_size, name_,
                          ": expected a span of ", samples.size() * sample_size, " values, got ",
                          values.size());

@@ -20,9 +20,16 @@ namespace glia {
 
 namespace detail {
 
+/// The chunks of a PNG file that a decoder reads.
+enum class png_chunks {
+  colors,  ///< All chunks, to convert colors to sRGB.
+  values,  ///< Only the pixels and the palette, to get the stored values, without conversion.
+};
+
 class png_decoder {
  public:
-  explicit png_decoder(std::span<const std::uint8_t> bytes) : bytes_(for_libpng(bytes)) {
+  explicit png_decoder(std::span<const std::uint8_t> bytes, png_chunks chunks = png_chunks::colors)
+      : bytes_(for_libpng(bytes, chunks)) {
     control_.version = PNG_IMAGE_VERSION;
     judge(png_image_begin_read_from_memory(&control_, bytes_.data(), bytes_.size()));
     control_.format = PNG_FORMAT_RGB;
@@ -36,11 +43,35 @@ class png_decoder {
   [[nodiscard]] std::size_t height() const { return control_.height; }
   [[nodiscard]] std::size_t width() const { return control_.width; }
 
+  /// The number of bits of a stored value.
+  [[nodiscard]] int bit_depth() const { return bytes_[24]; }
+  /// Whether pixels are stored as indices of a palette.
+  [[nodiscard]] bool is_indexed() const { return bytes_[25] == PNG_COLOR_TYPE_PALETTE; }
+
   [[nodiscard]] image decode() {
     require_enough_bytes();
     image result{height(), width(), std::vector<std::uint8_t>(height() * width() * 3)};
     const png_color background{255, 255, 255};
     judge(png_image_finish_read(&control_, &background, result.pixels.data(), 0, nullptr));
+    return result;
+  }
+
+  /// Decodes the pixels as red, green, blue and alpha (H, W, 4), and does not blend them.
+  [[nodiscard]] std::vector<std::uint8_t> decode_rgba() {
+    require_enough_bytes();
+    control_.format = PNG_FORMAT_RGBA;
+    std::vector<std::uint8_t> result(height() * width() * 4);
+    judge(png_image_finish_read(&control_, nullptr, result.data(), 0, nullptr));
+    return result;
+  }
+
+  /// Decodes the indices (H, W) of an image with a palette.
+  [[nodiscard]] std::vector<std::uint8_t> decode_indices() {
+    require_enough_bytes();
+    control_.format = PNG_FORMAT_RGB_COLORMAP;
+    std::vector<std::uint8_t> result(height() * width());
+    std::array<std::uint8_t, std::size_t{256} * 3> colors{};
+    judge(png_image_finish_read(&control_, nullptr, result.data(), 0, colors.data()));
     return result;
   }
 
@@ -51,10 +82,12 @@ class png_decoder {
                         control_.message, "); get the file again or leave it out");
   }
 
-  /// Returns the bytes for libpng, without compressed texts. libpng allocates the declared size of
-  /// a chunk before it checks that the file has as many bytes, so the sizes are checked here.
-  /// libpng would also unpack compressed texts, which nobody needs, to a thousand times their size.
-  [[nodiscard]] std::span<const std::uint8_t> for_libpng(std::span<const std::uint8_t> bytes) {
+  /// Returns the bytes for libpng, without compressed texts and unused chunks. libpng allocates the
+  /// declared size of a chunk before it checks that the file has as many bytes, so the sizes are
+  /// checked here. libpng would also unpack compressed texts, which nobody needs, to a thousand
+  /// times their size.
+  [[nodiscard]] std::span<const std::uint8_t> for_libpng(std::span<const std::uint8_t> bytes,
+                                                         png_chunks chunks) {
     constexpr std::size_t head = 8;       // length (big-endian) and kind of a chunk
     constexpr std::size_t overhead = 12;  // length, kind and checksum
     std::size_t done = 0;
@@ -79,7 +112,8 @@ class png_decoder {
                           length, " bytes begins at byte ", offset, " of ", bytes.size(),
                           "); get the file again or leave it out");
       const std::size_t next = offset + overhead + length;
-      if (kind == "zTXt" || kind == "iTXt") {
+      if (chunks == png_chunks::values ? kind != "IHDR" && kind != "PLTE"
+                                       : kind == "zTXt" || kind == "iTXt") {
         keep(offset);
         done = next;
       }
@@ -106,7 +140,7 @@ class png_decoder {
                         " bytes can hold); get the file again or leave it out");
   }
 
-  std::vector<std::uint8_t> stripped_;  // the file without its compressed texts, if it has any
+  std::vector<std::uint8_t> stripped_;  // the file without some chunks, if it has any
   std::span<const std::uint8_t> bytes_;
   png_image control_{};
 };

@@ -215,6 +215,21 @@ void blend_rows(std::span<const float> weights, const float* rows, std::size_t s
   return result;
 }
 
+/// Returns the height and the width of an image of source_height x source_width that is resized,
+/// with its proportions, until it just covers height x width.
+[[nodiscard]] inline std::array<std::size_t, 2> covering_size(std::size_t source_height,
+                                                              std::size_t source_width,
+                                                              std::size_t height,
+                                                              std::size_t width) {
+  const double factor = std::max(static_cast<double>(height) / static_cast<double>(source_height),
+                                 static_cast<double>(width) / static_cast<double>(source_width));
+  const auto scaled = [&](std::size_t extent, std::size_t needed) {
+    return std::max(needed,
+                    static_cast<std::size_t>(std::llround(static_cast<double>(extent) * factor)));
+  };
+  return {scaled(source_height, height), scaled(source_width, width)};
+}
+
 }  // namespace detail
 
 /// Resizes an image with bilinear interpolation and antialiasing.
@@ -270,14 +285,7 @@ void blend_rows(std::span<const float> weights, const float* rows, std::size_t s
   require<value_error>(height > 0 && width > 0,
                        "resize_and_crop: expected a height and a width of at least 1, got ", height,
                        " x ", width);
-  const double factor = std::max(static_cast<double>(height) / static_cast<double>(picture.height),
-                                 static_cast<double>(width) / static_cast<double>(picture.width));
-  const auto scaled = [&](std::size_t extent, std::size_t needed) {
-    return std::max(needed,
-                    static_cast<std::size_t>(std::llround(static_cast<double>(extent) * factor)));
-  };
-  const std::size_t high = scaled(picture.height, height);
-  const std::size_t wide = scaled(picture.width, width);
+  const auto [high, wide] = detail::covering_size(picture.height, picture.width, height, width);
   if (high == picture.height && wide == picture.width) {
     return center_crop(picture, height, width);
   }
