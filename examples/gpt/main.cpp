@@ -39,12 +39,13 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 /// Continues the prompt and prints each character as soon as it is drawn.
 template <class Model>
-void write(const settings& s, const Model& net, const character_text& text) {
+void write(const settings& s, const Model& net, const character_text& text,
+           const std::vector<std::int32_t>& prompt) {
   const glia::stream step{net};
   std::cout << '\n' << s.prompt << std::flush;
   const auto begin = std::chrono::steady_clock::now();
   const auto tokens = glia::generate(
-      step, text.encode(s.prompt),
+      step, prompt,
       {.max_tokens = s.count, .seed = s.seed, .sampling = s.sampling, .on_token = [&](int token) {
          std::cout << text.character(token) << std::flush;
        }});
@@ -62,6 +63,7 @@ void learn_and_write(const settings& s, const character_text& text, const glia::
                           .use_rotary_embedding = s.rotary};
   glia::model net{network, {s.steps}, device, {.seed = s.seed}};
   const auto [training, validation] = text.windows(s.steps, 0.1);
+  const std::vector<std::int32_t> prompt = text.encode(s.prompt);  // before the long training
   const std::size_t tokens = training.size() * s.steps;
   std::cout << text.size() << " characters, " << text.symbols() << " different ones; "
             << net.parameter_count() << " parameters\n";
@@ -77,7 +79,7 @@ void learn_and_write(const settings& s, const character_text& text, const glia::
     glia::save(net, s.save);
   }
   if (ranks.is_first() && s.count > 0) {
-    write(s, net, text);
+    write(s, net, text, prompt);
   }
 }
 
@@ -89,7 +91,8 @@ int run(int argc, char** argv) {
   app.option_defaults()->always_capture_default();
   const auto at_least_one = CLI::Range(1, 1'000'000);
   app.add_option("--text", s.text, "file, or folder of .md and .txt files");
-  app.add_option("--characters", s.characters, "of the text to use; 0: all");
+  app.add_option("--characters", s.characters,
+                 "number of characters of the text to use, or 0 for all");
   app.add_option("--epochs", s.epochs)->check(at_least_one);
   app.add_option("--batch", s.batch_size)->check(at_least_one);
   app.add_option("--steps", s.steps, "length of the sequences")->check(at_least_one);
@@ -101,16 +104,21 @@ int run(int argc, char** argv) {
   app.add_flag("--rotary", s.rotary, "rotary embeddings instead of trained positions");
   app.add_option("--prompt", s.prompt, "beginning of the text to write");
   app.add_option("--count", s.count, "number of characters to write");
-  app.add_option("--temperature", s.sampling.temperature, "below 1 stays closer to what is likely")
+  app.add_option("--temperature", s.sampling.temperature,
+                 "below 1, likely characters become more likely")
       ->check(CLI::Range(0.0, 10.0));
-  app.add_option("--top-k", s.sampling.top_k, "draw from so many characters; 0: all");
-  app.add_option("--top-p", s.sampling.top_p, "draw from this share of the probability")
+  app.add_option("--top-k", s.sampling.top_k,
+                 "number of most likely characters to draw from, or 0 for all");
+  app.add_option("--top-p", s.sampling.top_p,
+                 "share of the probability of the characters to draw from")
       ->check(CLI::Range(0.01, 1.0));
   app.add_option("--save", s.save, "file for the trained parameters");
   app.add_option("--seed", s.seed);
   add_device_options(app, s.device);
   add_rank_options(app, s.ranks);
   CLI11_PARSE(app, argc, argv);
+  glia::require<glia::value_error>(!s.prompt.empty(),
+                                   "expected a prompt of at least one character");
   require_writable(s.save);
   return with_ranks(s.ranks, s.device.threads, [&](const run_ranks& ranks) {
     learn_and_write(s, character_text(s.text, s.characters), make_device(s.device), ranks);

@@ -137,7 +137,7 @@ std::vector<float> arrow_values_of(const std::string& format, std::vector<std::s
   return values_in(batch.read(options), "x");
 }
 
-/// What reading a table of three rows fails with, or "". Both structs are released once.
+/// Returns the error message for a table of three rows, or "". Both structs are released once.
 std::string arrow_error(std::vector<arrow_test_column> columns,
                         const glia::csv_options& options = {}) {
   arrow_batch batch(std::move(columns));
@@ -236,6 +236,15 @@ TEST_CASE("nulls of Arrow are missing values") {
   counted.schema.children[0]->flags = 0;
   counted.array.children[0]->null_count = 0;
   CHECK(values_in(counted.read(), "x") == std::vector<float>{1, 2, 3});
+}
+
+TEST_CASE("a number that stands for missing values is compared as the column's type") {
+  const std::vector<std::string> buffers{"null", elements<float>({1, -999.9F, 2})};
+  const std::vector<float> values =
+      arrow_values_of("f", buffers, {.filling_value = 7.F, .missing_texts = {"-999.9"}});
+  CHECK(values == std::vector<float>{1, 7, 2});
+  CHECK(contains(column_error("f", buffers, {.missing_texts = {"-999.9"}}),
+                 "row 2: expected a number, got -999.9"));
 }
 
 TEST_CASE("texts that mean missing count in Arrow tables, too") {
@@ -436,6 +445,12 @@ TEST_CASE("wrong Arrow tables are refused, and released once") {
         "the Arrow table: expected a struct array, format '+s', got 'f'");
   CHECK(changed([](arrow_batch& batch) { batch.array.length = 0; }) ==
         "the Arrow table: expected one or more rows, got 0");
+  CHECK(changed([](arrow_batch& batch) { batch.schema.format = nullptr; }) ==
+        "the Arrow table: expected a struct array, format '+s', got ''");
+  CHECK(changed([](arrow_batch& batch) { batch.array.length = std::int64_t{1} << 61; }) ==
+        "the Arrow table: column 'a': expected 2305843009213693952 values, got 3");
+  CHECK(contains(changed([](arrow_batch& batch) { batch.schema.children[0]->format = nullptr; }),
+                 "column 'a': the schema has no format"));
   CHECK(changed([](arrow_batch& batch) { batch.array.n_children = 2; }) ==
         "the Arrow table: expected one or more columns, as many in the schema as in the array, got "
         "1 and 2");
@@ -538,6 +553,9 @@ TEST_CASE("write_arrow refuses wrong arguments and writes nothing") {
                    "write_arrow: column 'b', row 2: expected a class index, a whole number from 0 "
                    "to 2, got "));
   }
+  CHECK(message_of<glia::value_error>([&] {
+          glia::write_arrow(xt::ones<float>({4, 2}), {"a", "a"}, &schema, &array);
+        }) == "write_arrow: two columns have the name 'a'");
   CHECK(schema.release == nullptr);
   CHECK(array.release == nullptr);
   CHECK(contains(message_of<glia::value_error>([&] {

@@ -26,8 +26,8 @@ std::filesystem::path other_file(const std::string& content) {
 
 }  // namespace
 
-// The first byte of an input says whether the rest of it is a vocabulary or a list of merges. The
-// merges beside a vocabulary are none, since an error names the file that it is in.
+// The first byte of an input says whether the rest of it is a vocabulary or a list of merges. While
+// the vocabulary is fuzzed, the list of merges is empty, so that each error names the fuzzed file.
 std::vector<fuzz::bytes> fuzz::seeds() {
   std::vector<bytes> result;
   for (const std::string& seed :
@@ -53,7 +53,7 @@ void fuzz::check(byte_view input) {
   without_error([&] {
     const std::string text(content.begin(), content.end());
     require(tokenizer.decode(tokenizer.encode(text)) == text,
-            "what was decoded is not what was encoded");
+            "the decoded text differs from the encoded text");
     for (std::size_t i = 0; i < tokenizer.vocabulary_size(); ++i) {
       const std::vector<std::int32_t> id{static_cast<std::int32_t>(i)};
       require(tokenizer.token(tokenizer.decode(id)) == id[0], "a token has another id");

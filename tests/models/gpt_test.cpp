@@ -26,9 +26,9 @@ const std::vector<std::size_t> attention_offsets{21, 22, 23, 24, 25, 26, 27, 28}
 /// Attention of a sequence (4, 5) to another one (6, 7), which a layer reads first.
 template <class Source>
 auto translation(const Source& source) {
-  const glia::join::lambda target{"target", [](const auto& branches) { return branches[1]; }};
   const multi_head_attention attention{.num_heads = 2, .key_dim = 3, .context = "source"};
-  return glia::inputs{target, glia::input{"source", {6, 7}, glia::context{"source", source}},
+  return glia::inputs{glia::join::branch{1},
+                      glia::input{"source", {6, 7}, glia::context{"source", source}},
                       glia::input{"target", {4, 5}, attention}};
 }
 
@@ -100,6 +100,26 @@ TEST_CASE("attention to another sequence is torch's, with padding and without") 
                        glia_golden::cross_attention_with_padding) < tolerance::golden);
   CHECK(glia::testing::layer_gradient_error(glia::cpu<double>(), translation(glia::identity{}),
                                             {{2, 62}, 3U}) < tolerance::gradient);
+}
+
+TEST_CASE("a branch is chosen with its own mask") {
+  // Both sequences have four steps. Only the first one has padding.
+  const auto mean = [](const auto& first) {
+    return sequential{glia::inputs{glia::join::branch{1}, glia::input{"first", {4, 1}, first},
+                                   glia::input{"second", {4, 1}, glia::identity{}}},
+                      glia::global_avg_pool1d{}};
+  };
+  const xt::xarray<float> rows{{9, 9, 9, 1, 1, 2, 3, 6}};
+  const glia::model net{mean(glia::masking{9})};
+  CHECK(net.predict(rows)(0, 0) == 3);
+  const glia::model all{sequential{glia::inputs{glia::input{"first", {4, 1}, glia::masking{9}}},
+                                   glia::global_avg_pool1d{}}};
+  CHECK(all.predict(xt::xarray<float>{{9, 9, 9, 1}})(0, 0) == 1);
+  CHECK(contains(message_of<glia::value_error>([] {
+                   const glia::model bad{
+                       glia::parallel{glia::join::branch{2}, glia::dense{1}, glia::dense{1}}, {3}};
+                 }),
+                 "expected a branch from 0 to 1 in join::branch, got 2"));
 }
 
 TEST_CASE("rotary embeddings are those of Llama") {
@@ -227,6 +247,11 @@ TEST_CASE("a small GPT-2 with loaded weights has the logits of transformers") {
   CHECK(
       contains(message_of<glia::value_error>([&] { static_cast<void>(glia::gpt2_names(rotary)); }),
                "use_rotary_embedding"));
+  glia::gpt with_erf = network;
+  with_erf.use_tanh_gelu = false;
+  CHECK(contains(
+      message_of<glia::value_error>([&] { static_cast<void>(glia::gpt2_names(with_erf)); }),
+      "expected a network with use_tanh_gelu"));
   const glia::name_map with_prefix = glia::gpt2_names(network, "transformer.");
   CHECK(with_prefix.sources.front().tensor == "transformer.wte.weight");
 }

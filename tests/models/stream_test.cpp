@@ -2,6 +2,7 @@
 #include <cmath>
 #include <glia/models/stream.hpp>
 #include <glia/models/zoo/gpt.hpp>
+#include <thread>
 #include <vector>
 #include <xtensor/xview.hpp>
 
@@ -156,14 +157,18 @@ TEST_CASE("a stream says which layer cannot run in blocks") {
   };
   const multi_head_attention attention{.num_heads = 2, .key_dim = 3};
   CHECK(refusal(sequential{attention}, {5, 4}) ==
-        "sequential[0] multi_head_attention(2 heads of 3): stream: a step attends to later steps "
-        "or to a context; only causal self-attention can run on blocks of a sequence: set "
-        "use_causal_mask");
+        "sequential[0] multi_head_attention(2 heads of 3): stream: attention without a causal mask "
+        "reads later steps; set use_causal_mask, or predict whole sequences");
+  CHECK(test::contains(refusal(sequential{glia::softmax}, {5}),
+                       "a softmax over the steps of a sequence cannot run on blocks"));
+  CHECK(test::contains(refusal(glia::outputs{glia::output{"y", glia::layer_norm{}}}, {5, 1}),
+                       "a layer of type 'outputs' cannot run on blocks"));
   CHECK(refusal(sequential{layer_norm{},
                            glia::bidirectional(glia::gru{.units = 2, .return_sequences = true})},
                 {5, 4})
             .starts_with("sequential[1] parallel("));
-  CHECK(refusal(glia::reshape{{5, 2, 2}}, {5, 4}).find("cannot run on blocks of a sequence") !=
+  CHECK(refusal(glia::reshape{{5, 2, 2}}, {5, 4})
+            .find("a layer of type 'reshape' cannot run on blocks of a sequence") !=
         std::string::npos);
   CHECK(test::contains(
       refusal(
@@ -198,10 +203,12 @@ TEST_CASE("a stream refuses other shapes, tokens and lengths, and keeps its stat
   state = blocks.start();
   CHECK(message_of<glia::shape_error>([&] { static_cast<void>(blocks(tokens(2), state)); }) ==
         "stream: expected steps of shape (1, 1), with any number of steps, got (2, 23)");
-  CHECK(test::contains(message_of<glia::data_error>([&] {
-                         static_cast<void>(blocks(xt::xarray<float>{{1, 11}}, state));
-                       }),
-                       "has the value 11"));
+  CHECK(test::contains(
+      message_of<glia::data_error>([&] {
+        static_cast<void>(blocks(xt::xarray<float>{{1, 11}}, state));
+      }),
+      "sample 0 of the batch has the value 11 at index 1; expected integers from 0 to "
+      "10"));
   std::vector<float> outputs(12);
   const std::vector<float> steps{1};
   CHECK(message_of<glia::shape_error>(
@@ -211,7 +218,73 @@ TEST_CASE("a stream refuses other shapes, tokens and lengths, and keeps its stat
   glia::stream_state foreign;
   CHECK(
       test::contains(message_of<glia::value_error>([&] { static_cast<void>(blocks(x, foreign)); }),
-                     "make it with start()"));
+                     "the state belongs to another stream; make it with start()"));
   CHECK(state.steps == 0);
   CHECK((blocks(x, state) == y));
+}
+
+TEST_CASE("a state of another stream is refused, and an empty block changes nothing") {
+  const glia::model net{small_gpt(), {length}};
+  const stream blocks{net};
+  const stream longer{net, {.max_steps = 30}};
+  glia::stream_state other = longer.start();
+  CHECK(test::contains(
+      message_of<glia::value_error>([&] { static_cast<void>(blocks(tokens(1), other)); }),
+      "the state belongs to another stream"));
+  glia::stream_state state = blocks.start();
+  const xt::xarray<float> none = blocks(xt::zeros<float>({1, 0}), state);
+  CHECK((none.shape(1) == 0 && state.steps == 0));
+}
+
+TEST_CASE("rotary embeddings continue beyond the steps of a sample") {
+  auto network = small_gpt();
+  network.use_rotary_embedding = true;
+  const glia::model trained{network, {8}};
+  glia::model wide{network, {length}};
+  for (const auto& p : trained.parameters()) {
+    wide.set(p.spec.name, trained.get(p.spec.name));
+  }
+  const stream blocks{trained, {.max_steps = length}};
+  glia::stream_state state = blocks.start();
+  const xt::xarray<float> x = tokens(1);
+  CHECK(distance(wide.predict(x), blocks(x, state)) < 2e-6);
+}
+
+TEST_CASE("compositions of layers run in blocks") {
+  const multi_head_attention attention{
+      .num_heads = 2, .key_dim = 3, .use_causal_mask = true, .use_rotary_embedding = false};
+  const glia::shared block{"block", residual{sequential{layer_norm{}, attention}}};
+  const glia::model net{sequential{glia::frozen{block}, block, glia::named{"last", attention}},
+                        {length, 4}};
+  xt::xarray<float> series = xt::zeros<float>({1UL, length, 4UL});
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    series.flat(i) = static_cast<float>(std::cos(static_cast<double>(i * i)));
+  }
+  CHECK(distance(net.predict(series), in_blocks(net, series, {3, 1})) < 2e-6);
+}
+
+TEST_CASE("threads share a stream, each with its own state") {
+  const glia::model net{small_gpt(), {length}};
+  const xt::xarray<float> x = tokens(1);
+  const xt::xarray<float> expected = in_blocks(net, x, {5, 2});
+  const stream blocks{net};
+  std::vector<xt::xarray<float>> results(4, expected);
+  std::vector<std::thread> threads;
+  for (xt::xarray<float>& result : results) {
+    result.fill(0);
+    threads.emplace_back([&] {
+      glia::stream_state state = blocks.start();
+      for (std::size_t i = 0; state.steps < length; ++i) {
+        const std::size_t begin = state.steps;
+        const std::size_t end = std::min(length, begin + (i % 2 == 0 ? 5 : 2));
+        xt::view(result, xt::all(), xt::range(begin, end)) = blocks(steps_of(x, begin, end), state);
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const xt::xarray<float>& result : results) {
+    CHECK((result == expected));
+  }
 }

@@ -224,6 +224,46 @@ TEST_CASE("second derivatives of products, convolutions and pools") {
         }) < 1e-6);
 }
 
+TEST_CASE("second derivatives of quotients, choices, rows and convolutions with strides") {
+  namespace ops = glia::ops;
+  CHECK(second_derivative_error(
+            {2, 3}, [](auto x) { return ops::exp(x) / (ops::square(x) + 1.5); }) < 1e-6);
+  CHECK(second_derivative_error({2, 3}, [](auto x) {
+          return ops::maximum(ops::square(x), ops::tanh(x) + 0.5);
+        }) < 1e-6);
+  CHECK(second_derivative_error({2, 3}, [](auto x) {
+          return ops::where(ops::greater(x, 0.1), ops::square(x), ops::exp(x));
+        }) < 1e-6);
+  CHECK(second_derivative_error({2, 2, 3}, [](auto x) {
+          return ops::tanh(ops::batched_matmul(x, x, glia::transpose::second));
+        }) < 1e-6);
+  CHECK(second_derivative_error({4, 3}, [](auto x) {
+          const std::vector<std::int32_t> rows{3, 0, 3};
+          const auto indices = x.owner().device().from_host(std::span(rows), {3});
+          return ops::square(ops::segment_sum(ops::square(ops::gather(x, indices)), indices, 4));
+        }) < 1e-6);
+  const glia::window2d window{.height = 2, .width = 2, .stride_height = 2, .stride_width = 1};
+  CHECK(second_derivative_error({1, 4, 4, 2}, [&](auto x) {
+          const auto kernel =
+              ops::reshape(ops::slice(ops::slice(x, {.axis = 1, .begin = 0, .extent = 2}),
+                                      {.axis = 2, .begin = 1, .extent = 2}),
+                           {2, 2, 1, 2});
+          return ops::conv2d(ops::square(x), kernel, std::nullopt, window, 2);
+        }) < 1e-6);
+}
+
+TEST_CASE("a value that is not in the graph cannot be differentiated") {
+  recorded_function f = record();
+  const std::vector<glia::value_id> sources{f.x};
+  CHECK(test::contains(message_of<glia::value_error>(
+                           [&] { (void)glia::differentiate(f.calls, glia::no_value, sources); }),
+                       "expected a value of the graph, got no_value"));
+  const std::vector<glia::value_id> unknown{glia::value_id{1000}};
+  CHECK(test::contains(
+      message_of<glia::value_error>([&] { (void)glia::differentiate(f.calls, f.y, unknown); }),
+      "got the number 1000"));
+}
+
 TEST_CASE("second derivatives that do not exist are refused, not wrong") {
   namespace ops = glia::ops;
   const auto refusal = [](const glia::shape& s, const auto& function) {
@@ -235,14 +275,35 @@ TEST_CASE("second derivatives that do not exist are refused, not wrong") {
   CHECK(test::contains(
       refusal({1, 4, 4, 1},
               [](auto x) { return ops::square(ops::max_pool2d(x, {.height = 2, .width = 2})); }),
-      "the kernel 'max_pool2d_gradient' has no derivative here"));
-  CHECK(test::contains(refusal({2, 3},
-                               [](auto x) {
-                                 const std::vector<double> classes{0, 1, 0, 1, 0, 0};
-                                 const auto targets = x.owner().device().from_host(
-                                     std::span<const double>(classes), {2, 3});
-                                 return glia::ops::call(x.owner(), kernels::softmax_cross_entropy{},
-                                                        x * x, targets);
-                               }),
-                       "the kernel 'softmax_cross_entropy_gradient' has no derivative here"));
+      "the kernel 'max_pool2d_gradient' has no derivative; there are no second"));
+  CHECK(test::contains(
+      refusal({2, 3},
+              [](auto x) {
+                const std::vector<double> classes{0, 1, 0, 1, 0, 0};
+                const auto targets =
+                    x.owner().device().from_host(std::span<const double>(classes), {2, 3});
+                return glia::ops::call(x.owner(), kernels::softmax_cross_entropy{}, x * x, targets);
+              }),
+      "'softmax_cross_entropy_gradient' reads a result of 'softmax_cross_entropy' that has no "
+      "derivative"));
+  CHECK(test::contains(
+      refusal({4, 3},
+              [](auto x) {
+                const auto ones = x.owner().constant(x.owner().device().run(kernels::full{{3}, 1}));
+                return ops::square(
+                    ops::normalize(glia::normalization::layer, x, ones, ones, 1e-3).output);
+              }),
+      "there are no second derivatives of normalization"));
+  // A kernel without a derivative is not a constant.
+  CHECK(test::contains(message_of<glia::value_error>([] {
+                         const glia::recorder device;
+                         const glia::tensor x = device.input("x", glia::real_of({3}));
+                         const glia::tensor y = device.run(
+                             kernels::binary{glia::binary_function::add},
+                             device.run(kernels::norm{}, x), device.run(kernels::sum_to{{}}, x));
+                         glia::graph calls = device.recorded();
+                         (void)glia::differentiate(calls, y.number(),
+                                                   std::vector<glia::value_id>{x.number()});
+                       }),
+                       "the kernel 'norm' has no derivative"));
 }

@@ -2,8 +2,8 @@
 
     python run_onnx.py FILE SAMPLES RESULT [onnxruntime | openvino]
 
-SAMPLES and RESULT are numbers in single precision, one behind the other. Of several inputs, a sample has one behind the
-other, in the order of the file; likewise of several outputs.
+SAMPLES and RESULT are numbers in single precision, one after the other. If the file has several inputs, a sample
+contains them one after the other, in the file's order. The result contains several outputs in the same way.
 """
 
 import sys

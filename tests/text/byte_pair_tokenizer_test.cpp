@@ -178,7 +178,7 @@ TEST_CASE("merges may have GPT-2's first line, other line ends and empty lines a
         std::string("a b"), std::string("a b\n\n\n")}) {
     CHECK(read(tokenizer_with({"ab"}, merges)).encode("ab") == ids{256});
   }
-  // Only the first line is no merge of "#version:".
+  // A line "#version:" is skipped only at the beginning.
   CHECK(contains(reading_error(tokenizer_with({"ab"}, "a b\n#version: 0.2\n")),
                  "m.txt:2: the first token is not in the vocabulary"));
   CHECK(read(tokenizer_with({"##"}, "#version: 0.2\n# #\n")).encode("##") == ids{256});
@@ -202,7 +202,9 @@ TEST_CASE("errors of a vocabulary name the file, the line and the column") {
   CHECK(contains(reading_error(replaced(good, "\"\u0120\"", "\"xyz\"")),
                  "v.json: expected a token for each of the 256 bytes, got no '\u0120' for the byte "
                  "32"));
-  CHECK(contains(reading_error({"", ""}), "v.json:1:1: expected a JSON object"));
+  CHECK(contains(reading_error({"", ""}),
+                 "v.json:1:1: expected '{', got the end of the file; the file must be a JSON "
+                 "object"));
   CHECK(contains(reading_error({"{}", ""}), "v.json: expected a token for each of the 256 bytes"));
 }
 

@@ -41,9 +41,8 @@ TEST_CASE("anything but an object of integers is refused, with its place") {
   const auto refused = [](std::string_view json, const std::string& place,
                           const std::string& expected, const std::string& found) {
     CAPTURE(std::string(json));
-    CHECK(json_error(json) == "f.json:" + place +
-                                  ": expected a JSON object of tokens and their ids, and here " +
-                                  expected + ", got " + found);
+    CHECK(json_error(json) == "f.json:" + place + ": expected " + expected + ", got " + found +
+                                  "; the file must be a JSON object of tokens and their ids");
   };
   const std::string end = "the end of the file";
   refused("", "1:1", "'{'", end);

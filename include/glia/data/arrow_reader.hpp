@@ -45,8 +45,9 @@ class arrow_reader {
 
   [[nodiscard]] csv_contents read(const ArrowSchema& schema, const ArrowArray& array) && {
     const std::string& file = table_.contents.file;
-    require<data_error>(schema.format == std::string_view("+s"), file,
-                        ": expected a struct array, format '+s', got '", schema.format, "'");
+    const std::string_view format = schema.format == nullptr ? "" : schema.format;
+    require<data_error>(format == "+s", file, ": expected a struct array, format '+s', got '",
+                        format, "'");
     require<data_error>(schema.n_children == array.n_children && schema.n_children > 0, file,
                         ": expected one or more columns, as many in the schema as in the array, "
                         "got ",
@@ -56,7 +57,14 @@ class arrow_reader {
     const auto first = static_cast<std::size_t>(array.offset);
     table_.contents.rows = static_cast<std::size_t>(array.length);
     require_rows(array, first);
-    const std::vector<std::size_t> columns = table_.place_columns(names_of(schema));
+    const std::vector<std::string> names = names_of(schema);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::int64_t values = array.children[i]->length;
+      require<data_error>(values >= array.offset && values - array.offset >= array.length, file,
+                          ": column '", shown_cell(names[i]), "': expected ",
+                          first + table_.contents.rows, " values, got ", values);
+    }
+    const std::vector<std::size_t> columns = table_.place_columns(names);
     table_.contents.numbers.resize(table_.contents.rows * table_.contents.number_columns);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (columns[i] != csv_builder::skipped) {
@@ -97,16 +105,20 @@ class arrow_reader {
     return text(table_.contents.file, ": column '", shown_cell(table_.contents.names[column]), "'");
   }
 
-  /// Throws `data_error` if a column does not hold what the options say.
+  /// Throws `data_error` if the format of a column does not match its type in the options.
   void require_type(std::size_t column, const ArrowSchema& schema) const {
     const ArrowSchema& values = schema.dictionary != nullptr ? *schema.dictionary : schema;
+    require<data_error>(schema.format != nullptr && values.format != nullptr, label(column),
+                        ": the schema has no format");
+    require<data_error>(values.dictionary == nullptr, label(column),
+                        ": a dictionary of a dictionary is not supported; convert the column");
     const arrow_type type = type_of_format(values.format);
-    require<data_error>(
-        type_of_format(schema.format) != arrow_type::other && type != arrow_type::other &&
-            values.dictionary == nullptr,
-        label(column), ": the format '", values.format,
-        "' is not supported; expected booleans, numbers, text, dates or "
-        "timestamps; convert the column, or list only others in csv_options::columns");
+    const bool is_known = type_of_format(schema.format) != arrow_type::other;
+    require<data_error>(is_known && type != arrow_type::other, label(column), ": the format '",
+                        is_known ? values.format : schema.format,
+                        "' is not supported; expected booleans, numbers, text, dates or "
+                        "timestamps; convert the column, or list only others in "
+                        "csv_options::columns");
     const column_type expected = table_.type(column);
     const bool accepted = type == arrow_type::nothing ||
                           (type == arrow_type::text && expected != column_type::number) ||
@@ -175,10 +187,13 @@ class arrow_reader {
   [[nodiscard]] std::optional<double> accepted_number(std::size_t column, std::size_t row,
                                                       T number) const {
     const auto is_number = [&](double missing) {
-      return static_cast<double>(number) == missing ||
-             (std::isnan(missing) && std::isnan(static_cast<double>(number)));
+      const bool is_equal = std::same_as<T, float>
+                                ? static_cast<float>(number) == static_cast<float>(missing)
+                                : static_cast<double>(number) == missing;
+      return is_equal || (std::isnan(missing) && std::isnan(static_cast<double>(number)));
     };
     if (std::any_of(missing_numbers_.begin(), missing_numbers_.end(), is_number)) {
+      require_filling(column, row, exact_text(static_cast<double>(number)));
       return {};
     }
     float nearest = 0;
@@ -197,6 +212,8 @@ class arrow_reader {
                                                    std::string_view cell) const {
     const std::string_view content = trimmed(cell);
     if (table_.is_missing(content)) {
+      require_filling(column, row,
+                      content.empty() ? "a missing value" : text("'", shown_cell(cell), "'"));
       return {};
     }
     if (const std::optional<double> days = days_in(content); days) {

@@ -11,10 +11,10 @@
 
 namespace glia::detail {
 
-/// What an Arrow array holds. `nothing` is Arrow's null type, whose values are all null.
+/// The kind of values in an Arrow array. `nothing` is Arrow's null type, whose values are all null.
 enum class arrow_type : std::uint8_t { nothing, number, date, text, other };
 
-/// Returns what arrays of a format hold, by the format strings of the C data interface.
+/// Returns the kind of values in arrays of a format, by the format strings of the C data interface.
 [[nodiscard]] inline arrow_type type_of_format(std::string_view format) {
   constexpr std::string_view numbers = "bcCsSiIlLefg";
   if (format == "n") {

@@ -123,6 +123,8 @@ class arrow_values {
     expect(buffer >= 0 && buffer < variadic_buffers_ && begin >= 0,
            "the position of a text is wrong");
     const auto position = static_cast<std::size_t>(buffer);
+    expect(buffers_[2 + position] != nullptr && buffers_[variadic_buffers_ + 2] != nullptr,
+           "a buffer of the texts is missing");
     expect(std::int64_t{begin} + length <=
                element<std::int64_t>(static_cast<std::size_t>(variadic_buffers_) + 2, position),
            "a text ends beyond its buffer");

@@ -19,11 +19,11 @@
 
 namespace glia::detail {
 
-/// What a column holds, by the options.
+/// The type of a column, set by the options.
 enum class column_type : std::uint8_t { number, date, text };
 
-/// Builds the contents of a table as the options of `read_csv` say: places the columns, judges
-/// numbers and numbers the classes. The options must outlive the object.
+/// Builds the contents of a table as the options of `read_csv` say: places the columns,
+/// checks numbers, and assigns indices to classes. The options must outlive the object.
 class csv_builder {
  public:
   /// The index of a column that is not read.
@@ -68,7 +68,7 @@ class csv_builder {
                                                  : "a number";
   }
 
-  /// Returns whether a cell is empty or has one of the texts that mean the same.
+  /// Returns whether a cell is empty or equals one of `csv_options::missing_texts`.
   [[nodiscard]] bool is_missing(std::string_view cell) const {
     return cell.empty() || std::find(options_.missing_texts.begin(), options_.missing_texts.end(),
                                      cell) != options_.missing_texts.end();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "glia/core/error.hpp"
+#include "glia/core/input_file.hpp"
 #include "glia/data/arrow_reader.hpp"
 #include "glia/data/arrow_structs.hpp"
 #include "glia/data/csv_options.hpp"
@@ -26,13 +27,14 @@ namespace glia {
 ///   large or as views), or integers.
 /// - Columns of dates are listed in `date_columns`. They hold dates, timestamps or text. The days
 ///   of a timestamp with a time zone are counted in UTC.
-/// - All these can be encoded with a dictionary. Null is a missing value, and so is an empty text.
+/// - All these can be encoded with a dictionary. Null is a missing value, and so are an empty
+///   text and numbers and texts in `missing_texts`.
 ///
 /// Throws `value_error` if a struct is missing or has been released. Throws `data_error` if the
 /// array is not a struct array, has no rows or no columns, has two columns with the same name, or
 /// does not have the columns in the options. Throws `data_error`, with the name of the column, if a
-/// column has an unsupported format or does not hold what the options say, and with column and row
-/// for a value that `read_csv` would refuse.
+/// column has an unsupported format or a format that does not match its type in the options, and
+/// with column and row for a value that `read_csv` would refuse.
 [[nodiscard]] inline csv_table read_arrow(ArrowSchema* schema, ArrowArray* array,
                                           const csv_options& options = {}) {
   const detail::arrow_release schema_release(schema);
@@ -43,7 +45,9 @@ namespace glia {
       schema->release != nullptr && array->release != nullptr,
       "read_arrow: expected an ArrowSchema and an ArrowArray with content, got one "
       "that has been released");
-  return csv_table(detail::arrow_reader(options).read(*schema, *array));
+  return detail::within_memory("the Arrow table", [&] {
+    return csv_table(detail::arrow_reader(options).read(*schema, *array));
+  });
 }
 
 }  // namespace glia

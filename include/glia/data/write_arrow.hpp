@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +36,8 @@ namespace detail {
   std::string joined;
   for (const std::string& part : texts) {
     joined += part;
+    require<value_error>(joined.size() <= std::numeric_limits<std::int32_t>::max(),
+                         "write_arrow: the class names of a column have more than 2 GiB");
     offsets.push_back(static_cast<std::int32_t>(joined.size()));
   }
   auto memory = std::make_unique<arrow_memory<ArrowArray>>();
@@ -84,9 +87,9 @@ namespace detail {
 /// libraries do. Previous contents of the structs are overwritten, not released.
 ///
 /// Throws `shape_error` if the array does not have one column for each name. Throws `value_error`
-/// if a struct is missing, or if the options contain a column that `names` does not. Throws
-/// `data_error`, with column and row, if a value is not an index of the class names of its column.
-/// If it throws, the structs are unchanged.
+/// if a struct is missing, if two columns have the same name, or if the options contain a column
+/// that `names` does not. Throws `data_error`, with column and row, if a value is not an index of
+/// the class names of its column. If it throws, the structs are unchanged.
 inline void write_arrow(const xt::xarray<float>& values, const std::vector<std::string>& names,
                         ArrowSchema* schema, ArrowArray* array,
                         const write_arrow_options& options = {}) {
@@ -97,6 +100,11 @@ inline void write_arrow(const xt::xarray<float>& values, const std::vector<std::
   require<shape_error>(extents.rank() == 2 && extents[1] == names.size(),
                        "write_arrow: expected an array (N, ", names.size(), ") for ", names.size(),
                        " names, got ", extents);
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    require<value_error>(std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(k),
+                                   names[k]) == names.begin() + static_cast<std::ptrdiff_t>(k),
+                         "write_arrow: two columns have the name '", names[k], "'");
+  }
   for (const auto& [name, classes] : options.class_names) {
     require<value_error>(std::find(names.begin(), names.end(), name) != names.end(),
                          "write_arrow: options.class_names has the column '", name,

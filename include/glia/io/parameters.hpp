@@ -178,15 +178,14 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
       continue;
     }
     const xt::xarray<float>& stored = tensors.at(source.tensor);
-    const xt::xarray<float> converted =
-        detail::part_of(detail::in_glias_layout(stored, source), source);
+    xt::xarray<float> converted = detail::part_of(detail::in_glias_layout(stored, source), source);
     require<shape_error>(shape(converted.shape().begin(), converted.shape().end()) == expected,
                          "load_parameters: tensor '", source.tensor, "' has the shape ",
                          shape(stored.shape().begin(), stored.shape().end()),
                          source.layout == tensor_layout::as_is ? "" : ", in another order of axes,",
                          " but the model's parameter '", source.parameter, "' has the shape ",
                          expected);
-    values.emplace_back(source.parameter, converted);
+    values.emplace_back(source.parameter, std::move(converted));
   }
   for (const auto& [name, value] : values) {
     net.set(name, value);

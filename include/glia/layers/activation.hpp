@@ -67,7 +67,11 @@ struct activation {
   static constexpr std::string_view type_name = "activation";
   static constexpr bool runs_stepwise = true;
 
-  [[nodiscard]] variable operator()(scope&, variable x) const { return (*this)(std::move(x)); }
+  [[nodiscard]] variable operator()(scope& s, variable x) const {
+    s.expect_value(s.stream() == nullptr || !over_last_axis || x.shape().rank() > 2,
+                   "stream: a softmax over the steps of a sequence cannot run on blocks");
+    return (*this)(std::move(x));
+  }
 
   /// Applies the activation to a variable. Throws `value_error` if the activation has a name but no
   /// function.

@@ -13,14 +13,14 @@ namespace glia {
 /// `multi_head_attention` with the same name as its `context` attends to this sequence instead of
 /// its own input. An encoder and a decoder for translation:
 ///
-///     const glia::context source{"source", encoder};
+///     const glia::context source{"source",
+///                                glia::gru{.units = 64, .return_sequences = true}};
 ///     const glia::sequential decoder{
 ///         glia::embedding{.input_dim = 1000, .output_dim = 64},
 ///         glia::multi_head_attention{.num_heads = 4, .key_dim = 16, .use_causal_mask = true},
 ///         glia::multi_head_attention{.num_heads = 4, .key_dim = 16, .context = "source"},
 ///         glia::time_distributed{glia::dense{1000}}};
-///     const glia::join::lambda target{"target", [](const auto& branches) { return branches[1]; }};
-///     glia::inputs{target, glia::input{"source", {20}, source},
+///     glia::inputs{glia::join::branch{1}, glia::input{"source", {20, 8}, source},
 ///                  glia::input{"target", {25}, decoder}}
 ///
 /// The mask of the sequence is stored, too, so that no step attends to its padding. Names of

@@ -44,9 +44,9 @@ namespace glia {
 /// self-attention keeps the keys and values of earlier steps.
 ///
 /// Throws `shape_error` if the input is not (N, T, D). Throws `value_error` if `num_heads` or
-/// `key_dim` is 0, if `dropout` is outside [0, 1), if `key_dim` is odd with a rotary embedding, if
-/// no earlier layer is the `context`, or if a context is combined with a causal mask or a rotary
-/// embedding.
+/// `key_dim` is 0, if `dropout` is outside [0, 1), if no earlier layer is the `context`, or if a
+/// context is combined with a causal mask or a rotary embedding. With a rotary embedding, it also
+/// throws `value_error` if `key_dim` is odd, or if `max_wavelength` is below 1 or not finite.
 struct multi_head_attention {
   std::size_t num_heads = 0;  ///< Number of heads H, at least 1. Required.
   std::size_t key_dim = 0;    ///< Size K of a head's queries and keys, at least 1. Required.
@@ -72,7 +72,7 @@ struct multi_head_attention {
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     expect_options(s, x.shape());
-    const scope::context_sequence* const source = context.empty() ? nullptr : &s.context(context);
+    const context_sequence* const source = context.empty() ? nullptr : &s.context(context);
     const variable& sequence = source == nullptr ? x : source->steps;
     const tensor query_mask = s.step_mask();
     const tensor key_mask = source == nullptr ? query_mask : source->mask;
@@ -81,8 +81,9 @@ struct multi_head_attention {
     variable keys = by_head(project(s, "key", sequence, num_heads * key_dim));
     variable values = by_head(project(s, "value", sequence, num_heads * values_of_head));
     if (use_rotary_embedding) {
-      queries = detail::rotate_by_position(s, queries, max_wavelength);
-      keys = detail::rotate_by_position(s, keys, max_wavelength);
+      const detail::rotation angles(s, x.shape()[1], key_dim, max_wavelength);
+      queries = angles.rotate(queries);
+      keys = angles.rotate(keys);
     }
     if (detail::stream_recording* const stream = s.stream()) {
       keys = x.owner().constant(stream->append(keys.value(), 2));
@@ -142,9 +143,11 @@ struct multi_head_attention {
     s.expect_value(context.empty() || !(use_causal_mask || use_rotary_embedding),
                    "a context has other steps than the input; remove use_causal_mask and "
                    "use_rotary_embedding");
+    s.expect_value(s.stream() == nullptr || context.empty(),
+                   "stream: attention to a context cannot run on blocks of a sequence");
     s.expect_value(s.stream() == nullptr || use_causal_mask,
-                   "stream: a step attends to later steps or to a context; only causal "
-                   "self-attention can run on blocks of a sequence: set use_causal_mask");
+                   "stream: attention without a causal mask reads later steps; set "
+                   "use_causal_mask, or predict whole sequences");
     s.expect_value(s.stream() == nullptr || !s.step_mask(),
                    "stream: sequences with padding steps cannot run in blocks; remove the mask");
   }

@@ -91,6 +91,22 @@ struct multiply {
   friend bool operator==(const multiply&, const multiply&) = default;
 };
 
+/// Returns the output of one branch, with the mask of its steps. The other branches can store a
+/// `context` for it.
+///
+/// Throws `value_error` if there is no branch of this index.
+struct branch {
+  std::size_t index = 0;  ///< Index of the branch, from 0.
+
+  [[nodiscard]] variable operator()(scope& s, std::vector<variable> branches) const {
+    s.expect_value(index < branches.size(), "expected a branch from 0 to ", branches.size() - 1,
+                   " in join::branch, got ", index);
+    return std::move(branches[index]);
+  }
+  [[nodiscard]] std::string description() const { return text("branch ", index); }
+  friend bool operator==(const branch&, const branch&) = default;
+};
+
 /// Joins the outputs of the branches by a function of a vector of variables.
 ///
 ///     glia::join::lambda{"gated",
@@ -138,6 +154,7 @@ class branch_outputs {
     scope_->set_input_origin(initial_origin_);
     outputs_.push_back(run());
     const auto& mask = scope_->step_mask();
+    masks_.push_back(mask);
     if (mask && joined_ && mask.shape() == joined_.shape()) {
       joined_ = scope_->device().run(kernels::binary{binary_function::multiply}, joined_, mask);
     } else if (mask) {
@@ -148,7 +165,11 @@ class branch_outputs {
 
   template <branch_join Join>
   [[nodiscard]] variable joined(const Join& join) && {
-    scope_->set_step_mask(std::move(joined_));
+    if constexpr (std::same_as<Join, join::branch>) {
+      scope_->set_step_mask(join.index < masks_.size() ? masks_[join.index] : tensor{});
+    } else {
+      scope_->set_step_mask(std::move(joined_));
+    }
     return join(*scope_, std::move(outputs_));
   }
 
@@ -157,6 +178,7 @@ class branch_outputs {
   tensor initial_mask_;
   scope::output_origin initial_origin_;
   tensor joined_;
+  std::vector<tensor> masks_;  // one for each branch
   std::vector<variable> outputs_;
 };
 

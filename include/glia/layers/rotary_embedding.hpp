@@ -12,35 +12,47 @@
 
 namespace glia::detail {
 
-/// Rotary position embedding (Su et al., "RoFormer", 2021) of queries or keys x (N, H, T, K).
+/// The angles of a rotary position embedding (Su et al., "RoFormer", 2021), for the steps of a
+/// sequence or of a block.
 ///
 /// With w = `max_wavelength`, feature i below K / 2 and feature i + K / 2 of step t are the
 /// coordinates of a point, which is rotated by the angle t / w^(2 i / K). Products of queries and
 /// keys then depend on the distances of their steps. KerasHub's RotaryEmbedding and the weights of
 /// Llama have the same pairs of features; the paper pairs features 2 i and 2 i + 1.
-[[nodiscard]] inline variable rotate_by_position(const scope& s, const variable& x,
-                                                 double max_wavelength) {
-  const std::size_t pairs = x.shape()[3] / 2;
-  const std::size_t steps = s.stream() == nullptr ? x.shape()[2] : s.stream()->max_steps();
-  std::vector<double> cosines(steps * pairs);
-  std::vector<double> sines(steps * pairs);
-  for (std::size_t t = 0; t < steps; ++t) {
-    for (std::size_t i = 0; i < pairs; ++i) {
-      const double share = static_cast<double>(i) / static_cast<double>(pairs);
-      const double angle = static_cast<double>(t) / std::pow(max_wavelength, share);
-      cosines[t * pairs + i] = std::cos(angle);
-      sines[t * pairs + i] = std::sin(angle);
+class rotation {
+ public:
+  rotation(const scope& s, std::size_t steps, std::size_t features, double max_wavelength)
+      : pairs_(features / 2) {
+    steps = s.stream() == nullptr ? steps : s.stream()->max_steps();
+    std::vector<double> cosines(steps * pairs_);
+    std::vector<double> sines(steps * pairs_);
+    for (std::size_t t = 0; t < steps; ++t) {
+      for (std::size_t i = 0; i < pairs_; ++i) {
+        const double share = static_cast<double>(i) / static_cast<double>(pairs_);
+        const double angle = static_cast<double>(t) / std::pow(max_wavelength, share);
+        cosines[t * pairs_ + i] = std::cos(angle);
+        sines[t * pairs_ + i] = std::sin(angle);
+      }
     }
+    const auto rows = [&](const std::vector<double>& numbers) {
+      const tensor table = s.device().from_host(std::span<const double>(numbers), {steps, pairs_});
+      return s.stream() == nullptr ? table : s.stream()->rows_of(table);
+    };
+    cosine_ = rows(cosines);
+    sine_ = rows(sines);
   }
-  const auto for_steps = [&](const std::vector<double>& table) {
-    const tensor all = s.device().from_host(std::span<const double>(table), {steps, pairs});
-    return s.stream() == nullptr ? all : s.stream()->rows_of(all);
-  };
-  const tensor cosine = for_steps(cosines);
-  const tensor sine = for_steps(sines);
-  const std::vector<variable> halves = ops::split(x, 3, {pairs, pairs});
-  return ops::concat({halves[0] * cosine - halves[1] * sine, halves[1] * cosine + halves[0] * sine},
-                     3);
-}
+
+  /// Rotates queries or keys (N, H, T, K).
+  [[nodiscard]] variable rotate(const variable& x) const {
+    const std::vector<variable> halves = ops::split(x, 3, {pairs_, pairs_});
+    return ops::concat(
+        {halves[0] * cosine_ - halves[1] * sine_, halves[1] * cosine_ + halves[0] * sine_}, 3);
+  }
+
+ private:
+  std::size_t pairs_;
+  tensor cosine_;  // (T, K / 2), as is the sine
+  tensor sine_;
+};
 
 }  // namespace glia::detail

@@ -15,6 +15,7 @@
 #include "glia/core/output_kind.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/layers/adaptation.hpp"
+#include "glia/layers/contexts.hpp"
 #include "glia/layers/layer_concepts.hpp"
 #include "glia/layers/layer_names.hpp"
 #include "glia/layers/parameters.hpp"
@@ -171,12 +172,6 @@ class scope {
   /// Sets the mask of sequences for this layer and later ones.
   void set_step_mask(tensor mask) { step_mask_ = std::move(mask); }
 
-  /// A sequence that later layers read by name; see `context`.
-  struct context_sequence {
-    std::string name;
-    variable steps;  ///< The sequence (N, T, C).
-    tensor mask;     ///< Its mask (N, T), or an empty tensor.
-  };
   /// Stores a sequence, with the current mask, for the layers that run next. A sequence of the same
   /// name is replaced.
   void store_context(std::string_view name, const variable& steps);
@@ -265,6 +260,8 @@ class scope {
   // The work before and after each layer that does not depend on the layer's type.
   void enter(detail::running_layer& layer, const variable& x);
   void leave(const detail::running_layer& layer, variable& y, std::optional<output_kind> gives);
+  /// Throws `value_error` if the model runs in blocks, but the layer cannot.
+  void expect_stepwise(const detail::running_layer& layer) const;
   [[nodiscard]] detail::shared_layers::run enter_shared(const std::string& name);
   void leave_shared(const std::string& name, const detail::shared_layers::run& ended);
   void note_outputs(std::optional<output_kind> kind, const detail::running_layer* layer) const;
@@ -289,7 +286,7 @@ class scope {
   std::size_t parameter_count_ = 0;  // number of parameters returned so far
   detail::shared_layers shared_;
   tensor step_mask_;
-  std::vector<context_sequence> contexts_;
+  detail::contexts contexts_;
   detail::stream_recording* stream_ = nullptr;
   const detail::running_layer* innermost_ = nullptr;
   // Layers have names only on recorders; training loops that run layers directly on a tape do not
@@ -328,11 +325,10 @@ variable scope::run_shared(const std::string& name, const Layer& layer, variable
 template <class Description>
 variable scope::run_model(const Description& description, variable x) {
   if constexpr (holder<Description>) {
-    expect_value(stream_ == nullptr || runs_stepwise<Description>, "stream: the layer ",
-                 description.description(), " cannot run on blocks of a sequence");
+    const detail::running_layer whole = detail::make_running_layer(description, nullptr, "", 0);
+    expect_stepwise(whole);
     variable y = description(*this, std::move(x));
     if constexpr (!preserves_output_kind<Description>) {
-      const detail::running_layer whole = detail::make_running_layer(description, nullptr, "", 0);
       note_outputs(detail::declared_output_kind(description), &whole);
     }
     return y;

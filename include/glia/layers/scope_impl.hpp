@@ -2,7 +2,6 @@
 
 // The implementation of `scope`: parameters, names of layers, and locations in error messages.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -105,32 +104,29 @@ GLIA_INLINE void scope::add_output(std::string_view name, const variable& y) con
 }
 
 GLIA_INLINE void scope::store_context(std::string_view name, const variable& steps) {
-  std::erase_if(contexts_, [&](const context_sequence& c) { return c.name == name; });
-  contexts_.push_back({std::string(name), steps, step_mask_});
+  contexts_.store({std::string(name), steps, step_mask_});
 }
 
-GLIA_INLINE const scope::context_sequence& scope::context(std::string_view name) const {
-  const auto found = std::find_if(contexts_.begin(), contexts_.end(),
-                                  [&](const context_sequence& c) { return c.name == name; });
-  if (found == contexts_.end()) {
-    std::vector<std::string> names;
-    for (const context_sequence& c : contexts_) {
-      names.push_back(c.name);
-    }
-    expect_value(false, "there is no context '", name, "'; ",
-                 names.empty()
-                     ? "no context has run before this layer"
-                     : "the contexts before this layer are: " + detail::with_commas(names),
-                 "; store one with glia::context{\"", name, "\", layer}");
-  }
+GLIA_INLINE const context_sequence& scope::context(std::string_view name) const {
+  const context_sequence* const found = contexts_.find(name);
+  const std::vector<std::string> names = contexts_.names();
+  expect_value(found != nullptr, "there is no context '", name, "'; ",
+               names.empty() ? "no context has run before this layer"
+                             : "the contexts before this layer are: " + detail::with_commas(names),
+               "; store one with glia::context{\"", name, "\", layer}");
   return *found;
+}
+
+GLIA_INLINE void scope::expect_stepwise(const detail::running_layer& layer) const {
+  expect_value(stream_ == nullptr || layer.runs_stepwise, "stream: a layer of type '",
+               layer.type_name,
+               "' cannot run on blocks of a sequence, because its output at a step may depend on "
+               "other steps; predict whole sequences");
 }
 
 GLIA_INLINE void scope::enter(detail::running_layer& layer, const variable& x) {
   innermost_ = &layer;
-  expect_value(stream_ == nullptr || layer.runs_stepwise,
-               "stream: this layer cannot run on blocks of a sequence; its output at a step may "
-               "depend on other steps");
+  expect_stepwise(layer);
   if (graph* const calls = device().recording()) {
     layer.recorded_in = calls->place();
     if (layer.contains_layers) {

@@ -23,9 +23,9 @@ GLIA_INLINE stream_recording::stream_recording(const recorder& rec, std::size_t 
   const tensor first = rec.input("position", real_of({}));
   first_ = rec.run(kernels::to_index{}, first);
   positions_ = rec.run(kernels::binary{binary_function::add}, counted(block), first);
-  const tensor after = rec.run(kernels::unary{{unary_function::affine, 1, 1}}, positions_);
+  const tensor next_positions = rec.run(kernels::unary{{unary_function::affine, 1, 1}}, positions_);
   not_later_ = rec.run(kernels::binary{binary_function::greater},
-                       rec.run(kernels::reshape{{block, 1}}, after), counted(max_steps));
+                       rec.run(kernels::reshape{{block, 1}}, next_positions), counted(max_steps));
 }
 
 GLIA_INLINE tensor stream_recording::rows_of(const tensor& table) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,10 +31,10 @@ struct generate_options {
 ///     const glia::stream step{net};
 ///     const auto ids = glia::generate(step, tokenizer.encode("Once"), {.max_tokens = 50});
 ///
-/// The stream keeps the state of all earlier tokens, so that each new token costs one step. If the
-/// sequence reaches `max_steps` of the stream, its last `max_steps` / 2 tokens become the beginning
-/// of a new sequence. A prompt of more than `max_steps` tokens is shortened in the same way. Any
-/// number of threads can use the stream at the same time.
+/// The stream keeps the state of all earlier tokens, so that each new token costs one step. When
+/// the sequence would exceed `max_steps` of the stream, its last `max_steps` / 2 tokens become the
+/// beginning of a new sequence. Of a prompt of more than `max_steps` tokens, only these are used.
+/// Any number of threads can use the stream at the same time.
 ///
 /// Throws `value_error` if the prompt is empty, if the stream does not map one sequence of tokens
 /// to logits, or if `sampling` is outside its range, and `data_error` for a token that the model
@@ -48,25 +49,31 @@ inline std::vector<std::int32_t> generate(const stream& model, std::span<const s
       model.output_shape());
   require<value_error>(model.max_steps() > 1, "generate: expected a stream of at least 2 steps");
   const std::size_t vocabulary_size = model.output_shape()[0];
-  std::vector<float> sequence(prompt.begin(), prompt.end());  // tokens since the last beginning
-  std::size_t done = 0;                                       // of them, the state knows
-  std::vector<float> logits;
-  std::vector<std::int32_t> result;
   random_stream random({.seed = options.seed});
+  random_stream unused = random;
+  constexpr std::array<float, 1> any_logits{};
+  static_cast<void>(sample_token(any_logits, options.sampling, unused));  // checks the options
+  std::vector<float> sequence(prompt.begin(), prompt.end());  // tokens since the last beginning
+  std::size_t processed = 0;  // number of these tokens that have run
+  constexpr std::size_t block = 64;
+  std::vector<float> logits(block * vocabulary_size);
+  std::vector<std::int32_t> result;
   stream_state state = model.start();
   while (result.size() < options.max_tokens) {
     if (sequence.size() > model.max_steps()) {
-      const auto kept =
-          static_cast<std::ptrdiff_t>(std::max<std::size_t>(model.max_steps() / 2, 1));
-      sequence.erase(sequence.begin(), sequence.end() - kept);
+      const auto remaining = static_cast<std::ptrdiff_t>(model.max_steps() / 2);
+      sequence.erase(sequence.begin(), sequence.end() - remaining);
       state = model.start();
-      done = 0;
+      processed = 0;
     }
-    logits.resize((sequence.size() - done) * vocabulary_size);
-    model.run(std::span<const float>(sequence).subspan(done), std::span<float>(logits), state);
-    done = sequence.size();
-    const std::int32_t token = sample_token(std::span<const float>(logits).last(vocabulary_size),
-                                            options.sampling, random);
+    std::span<float> scores;
+    while (processed < sequence.size()) {
+      const std::size_t count = std::min(block, sequence.size() - processed);
+      scores = std::span(logits).first(count * vocabulary_size);
+      model.run(std::span<const float>(sequence).subspan(processed, count), scores, state);
+      processed += count;
+    }
+    const std::int32_t token = sample_token(scores.last(vocabulary_size), options.sampling, random);
     if (token == options.end_token) {
       break;
     }

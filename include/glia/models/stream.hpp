@@ -15,7 +15,8 @@ namespace glia {
 /// The options of a `stream`.
 struct stream_options {
   std::size_t batch_size = 1;  ///< Number of sequences that run side by side, at least 1.
-  /// Largest number of steps of a sequence. 0: as many as a sample of the model has.
+  /// Largest number of steps of a sequence. By default, 0, it is the number of steps of a sample of
+  /// the model.
   std::size_t max_steps = 0;
 };
 
@@ -40,10 +41,10 @@ class stream_programs;
 ///
 /// The samples of the model are sequences (T, ...), and its outputs have one row for each step. The
 /// outputs of all blocks together are those of `predict` for the whole sequence, up to rounding.
-/// Layers run in blocks if they treat each step alone, such as `time_distributed`, `embedding` and
-/// `layer_norm`, or if they keep a state, as causal `multi_head_attention` keeps keys and values.
-/// Own layers declare it; see `runs_stepwise`. Compositions are `sequential`, `residual`, `named`,
-/// `shared` and `frozen`.
+/// A layer runs in blocks if it treats each step alone, such as `embedding`, `layer_norm` and
+/// everything inside of `time_distributed`, or if it keeps a state: causal `multi_head_attention`
+/// keeps keys and values. These compositions can contain such layers: `sequential`, `residual`,
+/// `named`, `shared`, `frozen` and `gpt`. A layer of your own needs the member `runs_stepwise`.
 ///
 /// A stream is a snapshot, as a `prepared` model: later training does not change it. Blocks can
 /// have any length. They are computed in pieces whose lengths are powers of two, and a graph is
@@ -67,7 +68,8 @@ class stream {
   ///
   /// Throws `shape_error` if the shape does not fit, `data_error` if a layer such as `embedding`
   /// needs integers and the steps contain other numbers, and `value_error` if the sequence becomes
-  /// longer than `max_steps`. In these cases the state does not change.
+  /// longer than `max_steps`, or if the state belongs to another stream. In these cases the state
+  /// does not change. After any other error, begin with a new state.
   template <std::floating_point T = float, class Expression>
   [[nodiscard]] xt::xarray<T> operator()(const xt::xexpression<Expression>& steps,
                                          stream_state& state) const {

@@ -22,8 +22,8 @@ namespace glia {
 /// A snapshot of a model, and its compiled graphs for blocks of steps.
 class detail::stream_programs {
  public:
-  stream_programs(const model_core& snapshot, const stream_options& wanted)
-      : net_(snapshot), options_(wanted) {
+  stream_programs(const model_core& snapshot, const stream_options& options)
+      : net_(snapshot), options_(options) {
     const shape sample = net_.sample_shape();
     require<value_error>(options_.batch_size > 0, "stream: expected a batch_size of at least 1");
     options_.max_steps = options_.max_steps > 0 ? options_.max_steps : sample[0];
@@ -44,14 +44,29 @@ class detail::stream_programs {
         integers_.back().end = step_.size();
       }
     }
-    static_cast<void>(block(1));
+    blocks_[1] = compile(1, &states_);
   }
 
   [[nodiscard]] const stream_options& options() const { return options_; }
   [[nodiscard]] const glia::device& device() const { return net_.device(); }
   [[nodiscard]] const shape& step_shape() const { return step_; }
   [[nodiscard]] const shape& output_shape() const { return output_; }
-  [[nodiscard]] const std::vector<integer_range>& integers() const { return integers_; }
+  /// Throws `data_error` if a layer such as `embedding` needs integers and the steps contain other
+  /// numbers.
+  template <class T>
+  void require_integers_in(std::span<const T> steps) const {
+    try {
+      require_integers(integers_, steps, step_.size());
+    } catch (const data_error&) {
+      // The message counts sequences and their values, not steps.
+      std::vector<integer_range> ranges = integers_;
+      const std::size_t size = steps.size() / options_.batch_size;
+      for (integer_range& range : ranges) {
+        range.end = size;
+      }
+      require_integers(ranges, steps, size);
+    }
+  }
   /// The shapes of the states.
   [[nodiscard]] const std::vector<shape>& states() const { return states_; }
 
@@ -65,15 +80,16 @@ class detail::stream_programs {
     const std::lock_guard guard(lock_);
     auto& known = blocks_[steps];
     if (!known) {
-      known = std::make_shared<const inference>(record(steps), net_.parameters());
+      known = compile(steps, nullptr);
     }
     return known;
   }
 
  private:
   /// Records and compiles a block. The inputs of the graph are the steps, the position, the states
-  /// and the parameters.
-  [[nodiscard]] std::shared_ptr<inference_programs> record(std::size_t steps) const {
+  /// and the parameters. Writes the shapes of the states to `states`, unless it is null.
+  [[nodiscard]] std::shared_ptr<const inference> compile(std::size_t steps,
+                                                         std::vector<shape>* states) const {
     recorder rec(net_.device().fused());
     glia::tape tape(rec);
     const variable x = tape.constant(rec.samples("steps", real_of(batch(steps, step_))));
@@ -88,12 +104,15 @@ class detail::stream_programs {
                          steps == 1 ? " step" : " steps", ", got ", y.shape(),
                          "; a layer joins or drops steps");
     rec.output("outputs", y.value());
-    states_ = recording.states();
+    if (states != nullptr) {
+      *states = recording.states();
+    }
     auto& inputs = rec.recorded().inputs();
     std::rotate(inputs.begin() + 2,
                 inputs.begin() + 2 + static_cast<std::ptrdiff_t>(parameters.size()), inputs.end());
-    return inference_programs::make(rec, net_.device(), options_.batch_size, false, nullptr,
-                                    2 + states_.size());
+    auto programs = inference_programs::make(rec, net_.device(), options_.batch_size, false,
+                                             nullptr, 2 + recording.states().size());
+    return std::make_shared<const inference>(std::move(programs), net_.parameters());
   }
 
   model_core net_;
@@ -101,8 +120,8 @@ class detail::stream_programs {
   shape step_;
   shape output_;
   std::vector<integer_range> integers_;
+  std::vector<shape> states_;
   mutable std::mutex lock_;
-  mutable std::vector<shape> states_;  // set by the first block
   mutable std::map<std::size_t, std::shared_ptr<const inference>> blocks_;
 };
 
@@ -142,19 +161,27 @@ void stream::compute(std::span<const T> steps, std::span<T> outputs, stream_stat
                        "stream: expected ", step_size, " numbers for each step of each of ",
                        sequences, " sequences, and ", output_size, " for its output, got ",
                        steps.size(), " and ", outputs.size());
-  require<value_error>(state.values.size() == programs_->states().size(), "stream: the state has ",
-                       state.values.size(), " tensors, expected ", programs_->states().size(),
-                       "; make it with start() of this stream");
+  const std::vector<shape>& states = programs_->states();
+  require<value_error>(
+      std::equal(
+          states.begin(), states.end(), state.values.begin(), state.values.end(),
+          [](const shape& expected, const tensor& value) { return expected == value.shape(); }),
+      "stream: the state belongs to another stream; make it with start() of this stream");
   require<value_error>(count <= max_steps() - std::min(state.steps, max_steps()),
                        "stream: a sequence of ", state.steps + count,
                        " steps is longer than max_steps, ", max_steps(),
                        "; begin a new one with start(), or make the stream with more max_steps");
-  require_integers(programs_->integers(), steps, step_size);
+  programs_->require_integers_in(steps);
+  std::vector<std::shared_ptr<const inference>> blocks;  // compiled before the state changes
+  for (std::size_t done = 0; done < count; done += std::bit_floor(count - done)) {
+    blocks.push_back(programs_->block(std::bit_floor(count - done)));
+  }
   const glia::device& device = programs_->device();
   std::vector<T> packed_steps;
   std::vector<T> packed_outputs;
   std::vector<tensor*> inputs;
-  for (std::size_t done = 0; done < count;) {
+  std::size_t done = 0;
+  for (const std::shared_ptr<const inference>& block : blocks) {
     const std::size_t piece = std::bit_floor(count - done);
     const bool whole = piece == count || sequences == 1;
     std::span<const T> x =
@@ -171,15 +198,15 @@ void stream::compute(std::span<const T> steps, std::span<T> outputs, stream_stat
       x = packed_steps;
       y = packed_outputs;
     }
-    tensor block = device.samples_from_host(x, programs_->batch(piece, step_shape()));
+    tensor samples = device.samples_from_host(x, programs_->batch(piece, step_shape()));
     const auto position_number = static_cast<float>(state.steps);
     tensor position = device.from_host(std::span<const float>(&position_number, 1), {});
-    inputs.assign({&block, &position});
+    inputs.assign({&samples, &position});
     for (tensor& value : state.values) {
       inputs.push_back(&value);
     }
     tensor result;
-    programs_->block(piece)->run(inputs, std::span(&result, 1));
+    block->run(inputs, std::span(&result, 1));
     device.to_host(result, y);
     if (!whole) {
       for (std::size_t n = 0; n < sequences; ++n) {

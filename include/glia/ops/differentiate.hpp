@@ -19,9 +19,9 @@ namespace glia {
 /// pooling, but not for normalization, max pooling, recurrent layers and the fused kernel of
 /// `softmax_cross_entropy`.
 ///
-/// Throws `value_error`, and leaves the graph as it was, if the result depends on none of the
-/// values, or if a kernel between them has no derivative, for example because a function was fused
-/// with it: differentiate a graph before its passes.
+/// Throws `value_error`, and leaves the graph as it was, if a value is not one of the graph, if the
+/// result depends on none of the sources, or if a kernel between them has no derivative, for
+/// example because a function was fused with it: differentiate a graph before its passes.
 [[nodiscard]] std::vector<value_id> differentiate(graph& calls, value_id result,
                                                   std::span<const value_id> sources);
 

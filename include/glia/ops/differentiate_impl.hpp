@@ -9,6 +9,7 @@
 #include "glia/backends/recorder.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
+#include "glia/kernels/classification.hpp"
 #include "glia/ops/differentiate.hpp"
 #include "glia/ops/tape.hpp"
 
@@ -34,44 +35,71 @@ namespace detail {
   return nodes;
 }
 
-/// Checks that no gradient gets lost on its way through a graph: a kernel that computes a gradient
-/// must have a derivative, and only the first result of a kernel has one.
+/// Checks that no gradient gets lost on its way through a graph: each kernel must have a
+/// derivative, and only its first result has one.
 class lost_gradients {
  public:
   lost_gradients(const graph& calls, value_id result)
-      : calls_(&calls), needed_(nodes_before(calls, result)), lost_(calls.value_count(), false) {}
+      : calls_(&calls),
+        needed_(nodes_before(calls, result)),
+        makers_(calls.value_count(), nullptr) {}
 
-  /// Sees the nodes in their order. Throws `value_error` if node n depends on a source in a way
-  /// that has no derivative. `depends` tells whether one of its operands has a gradient.
+  /// Sees the nodes in their order. `depends` tells whether an operand of node n has a gradient.
+  /// Throws `value_error` if the result depends on the node, and the node loses the gradient.
   void see(std::size_t n, bool depends) {
     const graph_node& node = calls_->nodes()[n];
-    const bool reads_lost = std::any_of(node.operands.begin(), node.operands.end(),
-                                        [&](value_id id) { return id != no_value && lost_[id]; });
-    const bool is_gradient = node.kernel.name().ends_with("_gradient");
-    const bool has_derivative = node.kernel.type().derivative != nullptr;
-    require<value_error>(
-        !needed_[n] || !(reads_lost || (depends && is_gradient && !has_derivative)),
-        "differentiate: the kernel '", node.kernel.name(),
-        "' has no derivative here; there are no second derivatives of normalization, max pooling, "
-        "recurrent layers and the fused softmax_cross_entropy");
+    if (needed_[n]) {
+      for (const value_id id : node.operands) {
+        const graph_node* const maker = id == no_value ? nullptr : makers_[id];
+        require<value_error>(maker == nullptr, "differentiate: '", node.kernel.name(),
+                             "' reads a result of '", maker == nullptr ? "" : maker->kernel.name(),
+                             "' that has no derivative; there are no second derivatives of "
+                             "normalization and of the fused softmax_cross_entropy");
+      }
+      require<value_error>(!depends || keeps_gradient(node), "differentiate: the kernel '",
+                           node.kernel.name(),
+                           "' has no derivative; there are no second derivatives of normalization, "
+                           "max pooling, recurrent layers and the fused softmax_cross_entropy");
+    }
     for (std::size_t i = 1; i < node.results.size(); ++i) {
-      const value_id id = node.results[i];
-      if (id != no_value && calls_->spec(id).type == element::real) {
-        lost_[id] = depends;
+      if (depends && is_real(node.results[i])) {
+        makers_[node.results[i]] = &node;
       }
     }
   }
 
  private:
+  [[nodiscard]] bool is_real(value_id id) const {
+    return id != no_value && calls_->spec(id).type == element::real;
+  }
+  /// Returns whether the derivative of a kernel is known, or is 0 almost everywhere.
+  [[nodiscard]] bool keeps_gradient(const graph_node& node) const {
+    return node.kernel.type().derivative != nullptr || !is_real(node.results[0]) ||
+           node.kernel.as<kernels::in_top_k>() != nullptr;
+  }
+
   const graph* calls_;
   std::vector<bool> needed_;
-  std::vector<bool> lost_;  // values that depend on a source, but have no gradient
+  // For each value that depends on a source but has no gradient: its node.
+  std::vector<const graph_node*> makers_;
 };
+
+/// Throws `value_error` if an id is not that of a value of the graph.
+inline void require_value(const graph& calls, value_id id) {
+  require<value_error>(id < calls.value_count(),
+                       "differentiate: expected a value of the graph, got ",
+                       id == no_value ? "no_value, the gradient of a value that has no influence"
+                                      : text("the number ", id, " of ", calls.value_count()));
+}
 
 }  // namespace detail
 
 GLIA_INLINE std::vector<value_id> differentiate(graph& calls, value_id result,
                                                 std::span<const value_id> sources) {
+  detail::require_value(calls, result);
+  for (const value_id id : sources) {
+    detail::require_value(calls, id);
+  }
   const recorder extended(calls);
   graph& copy = *extended.recording();
   tape recording(extended);

@@ -25,13 +25,18 @@ struct token_merge {
   std::int32_t merged = 0;
 };
 
-/// The tokens and merges of a byte-pair tokenizer.
+/// The tokens and merges of a byte-pair tokenizer. It cannot be copied, because the keys of `ids`
+/// refer to `tokens`.
 struct byte_pair_vocabulary {
+  byte_pair_vocabulary() = default;
+  byte_pair_vocabulary(const byte_pair_vocabulary&) = delete;
+  byte_pair_vocabulary& operator=(const byte_pair_vocabulary&) = delete;
+
   std::vector<std::string> tokens;                         ///< The bytes of each token.
   std::unordered_map<std::string_view, std::int32_t> ids;  ///< The id of each token, by its bytes.
   std::array<std::int32_t, 256> byte_ids{};                ///< The id of the token of each byte.
   std::unordered_map<std::uint64_t, token_merge> merges;   ///< By `pair_key`.
-  std::vector<bool> is_word;  ///< Whether the token is all that its bytes, as a word, become.
+  std::vector<bool> is_word;  ///< Whether the merges turn the token's bytes into this one token.
 
   [[nodiscard]] static std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
     return static_cast<std::uint64_t>(left) << 32U | static_cast<std::uint32_t>(right);

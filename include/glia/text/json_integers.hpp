@@ -82,9 +82,8 @@ class json_integer_reader {
                               : static_cast<unsigned char>(rest[0]) < 32
                                   ? "a control character"
                                   : text('\'', rest.substr(0, bytes), '\'');
-    fail<data_error>({place_in(content_, position_, file_),
-                      ": expected a JSON object of tokens and their ids, and here ", expected,
-                      ", got ", found});
+    fail<data_error>({place_in(content_, position_, file_), ": expected ", expected, ", got ",
+                      found, "; the file must be a JSON object of tokens and their ids"});
   }
 
   /// Returns the text behind an opening quote.

@@ -18,7 +18,7 @@ class checked_sums {
   /// destructor removes the margin.
   checked_sums(std::vector<double>& values, std::size_t count)
       : values_(values), size_(values.size()), count_(count) {
-    constexpr std::size_t margin = 16;
+    constexpr std::size_t margin = 256;
     values_.resize(size_ + margin, mark);
   }
   checked_sums(const checked_sums&) = delete;

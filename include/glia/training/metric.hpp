@@ -109,8 +109,8 @@ struct metric {
   /// Whether `update_state` uses `target.weight` itself. Needed for a weighted metric whose numbers
   /// are not sums over the samples, such as means or values of each sample.
   bool reads_weight = false;
-  /// Adds one sample to the sums. `outputs` are the model's outputs for the sample. Writing more
-  /// than `state_size` sums throws `value_error`.
+  /// Adds one sample to the sums. `outputs` are the model's outputs for the sample. Writing
+  /// beyond `state_size` sums, up to 256 numbers, throws `value_error` at the end of the batch.
   std::function<void(std::span<const float> outputs, const sample_target& target,
                      std::span<double> sums)>
       update_state = {};

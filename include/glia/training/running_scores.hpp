@@ -119,6 +119,9 @@ class running_scores {
 
   void add_sums(std::size_t count, double weight, std::span<const tensor> sums);
   void add_outputs(const tensor& y, const batch& b);
+  /// Adds the outputs for a batch to the state of a metric.
+  void add_outputs(std::span<const float> outputs, const batch& b, const metric& m,
+                   std::vector<double>& state);
   void make_room();
   void read_pending() const;
   [[nodiscard]] double mean(std::size_t i) const {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -177,44 +178,59 @@ GLIA_INLINE void running_scores::add_read(std::size_t count, double weight,
 }
 
 GLIA_INLINE void running_scores::add_outputs(std::span<const float> outputs, const batch& b) {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (!spec_.metrics[i].counts_classes()) {
+      add_outputs(outputs, b, spec_.metrics[i], states_[i]);
+    }
+  }
+}
+
+GLIA_INLINE void running_scores::add_outputs(std::span<const float> outputs, const batch& b,
+                                             const metric& m, std::vector<double>& state) {
   const std::size_t width = b.size == 0 ? 0 : outputs.size() / b.size;
+  const bool has_weight = m.is_weighted && !b.weights.empty();
+  // The numbers of each sample are multiplied by its weight, unless the metric does that itself.
+  const bool multiplies = has_weight && !m.reads_weight;
+  additions_.assign(m.state_size, 0);
+  std::vector<double>& numbers = multiplies ? additions_ : state;
+  std::optional<detail::checked_sums> sums;
+  if (multiplies || !m.per_sample) {
+    sums.emplace(numbers, m.state_size);
+  }
   for (std::size_t n = 0; n < b.size; ++n) {
     const std::span<const float> values = b.target_of(n);
+    const float weight = has_weight ? b.weights[n] : 1;
     if (!spec_.counted.counts(values)) {
       continue;
     }
+    if (m.per_sample) {
+      state.resize(state.size() + m.state_size);
+    }
+    if (multiplies && weight == 0) {
+      continue;  // 0 times NaN is NaN
+    }
+    if (!multiplies && m.per_sample) {
+      sums.emplace(numbers, m.state_size);
+    }
     const auto real_values = b.labels.empty() ? values : std::span<const float>();
-    for (std::size_t i = 0; i < states_.size(); ++i) {
-      const metric& m = spec_.metrics[i];
-      if (!m.counts_classes()) {
-        if (m.per_sample) {
-          states_[i].resize(states_[i].size() + m.state_size);
-        }
-        const bool has_weight = m.is_weighted && !b.weights.empty();
-        const sample_target target{.label = b.labels.empty() ? -1 : b.labels[n],
-                                   .values = {real_values, m.name},
-                                   .threshold = spec_.border,
-                                   .weight = has_weight ? b.weights[n] : 1};
-        const auto add_to = [&](std::vector<double>& numbers) {
-          const detail::checked_sums sums(numbers, m.state_size);
-          m.update_state(outputs.subspan(n * width, width), target, sums.numbers());
-          sums.check(m.name);
-        };
-        if (!has_weight || m.reads_weight) {
-          add_to(states_[i]);
-          continue;
-        }
-        if (target.weight == 0) {
-          continue;  // 0 times NaN is NaN
-        }
-        additions_.assign(m.state_size, 0);
-        add_to(additions_);
-        const std::span<double> state = std::span(states_[i]).last(m.state_size);
-        for (std::size_t k = 0; k < state.size(); ++k) {
-          state[k] += target.weight * additions_[k];
-        }
+    m.update_state(outputs.subspan(n * width, width),
+                   {.label = b.labels.empty() ? -1 : b.labels[n],
+                    .values = {real_values, m.name},
+                    .threshold = spec_.border,
+                    .weight = weight},
+                   sums->numbers());
+    if (!multiplies && m.per_sample) {
+      sums->check(m.name);
+      sums.reset();
+    } else if (multiplies) {
+      const std::span<double> totals = std::span(state).last(m.state_size);
+      for (std::size_t k = 0; k < totals.size(); ++k) {
+        totals[k] += weight * std::exchange(sums->numbers()[k], 0);
       }
     }
+  }
+  if (sums) {
+    sums->check(m.name);
   }
 }
 

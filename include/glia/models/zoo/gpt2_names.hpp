@@ -22,11 +22,13 @@ namespace glia {
 /// The network must have the sizes of the file, `use_tanh_gelu` and no rotary embedding. `prefix`
 /// is the beginning of the names in the file: "transformer." in some files.
 ///
-/// Throws `value_error` for a network with rotary embeddings, which GPT-2 does not have.
+/// Throws `value_error` for a network with rotary embeddings or without `use_tanh_gelu`.
 [[nodiscard]] inline name_map gpt2_names(const gpt& network, const std::string& prefix = "") {
   require<value_error>(!network.use_rotary_embedding,
                        "gpt2_names: expected a network with trained positions, got one with "
                        "use_rotary_embedding");
+  require<value_error>(network.use_tanh_gelu,
+                       "gpt2_names: expected a network with use_tanh_gelu, as GPT-2 was trained");
   name_map result;
   const auto add = [&](const std::string& parameter, const std::string& tensor,
                        std::size_t part = 0, std::size_t parts = 1) {
