@@ -130,7 +130,7 @@ TEST_CASE("rows by index and choices refuse what does not fit") {
   CHECK(refusal_of(kernels::update_slice{1}, table, glia::real_of({4, 2}), place) ==
         "update_slice: part: expected shape (5, 2), got (4, 2)");
   CHECK(refusal_of(kernels::update_slice{0}, table, glia::real_of({3}), place) ==
-        "update_slice: part: expected shape (5, 3), got (3)");
+        "update_slice: part: expected shape (5, 3), got (3,)");
   CHECK(contains(refusal_of(kernels::update_slice{2}, table, table, place), "got axis 2"));
   CHECK(refusal_of(kernels::update_slice{0}, table, table, indices) ==
         "update_slice: begin: expected shape (), got (2, 4)");
