@@ -218,10 +218,12 @@ TEST_CASE("empty cells and special values are errors, or what the options say") 
 }
 
 TEST_CASE("a cell that is no number is named by file, line and column") {
+  const std::string text_advice =
+      "; if the column holds text, list it in csv_options::text_columns";
   const auto error = [](const std::string& cell) {
     return csv_error("width\n1\n" + cell + "\n2\n");
   };
-  CHECK(error("abc") == "table.csv:3: column 'width': expected a number, got 'abc'");
+  CHECK(error("abc") == "table.csv:3: column 'width': expected a number, got 'abc'" + text_advice);
   for (const char* cell : {"--1", "+-1", "+", "1.2.3", "1e", "12a", "12345678x"}) {
     CHECK(error(cell) ==
           "table.csv:3: column 'width': expected a number, got '" + std::string(cell) + "'");
@@ -251,17 +253,19 @@ TEST_CASE("a cell that is no number is named by file, line and column") {
   }
   CHECK(contains(csv_error("a;b\n1,5;2\n", {.delimiter = ';'}),
                  "write numbers with a decimal point"));
-  CHECK(error("\"a\nb\"") == "table.csv:3: column 'width': expected a number, got 'a b'");
-  CHECK(csv_error("a,b\nx,y\n") == "table.csv:2: column 'a': expected a number, got 'x'");
+  CHECK(error("\"a\nb\"") ==
+        "table.csv:3: column 'width': expected a number, got 'a b'" + text_advice);
+  CHECK(csv_error("a,b\nx,y\n") ==
+        "table.csv:2: column 'a': expected a number, got 'x'" + text_advice);
   // Lines within quotes count.
   CHECK(csv_error("a,b\n1,\"2\n\"\n3,x\n", {.text_columns = {"b"}}).empty());
   CHECK(csv_error("b,a\n\"2\n\",1\n3,x\n", {.text_columns = {"b"}}) ==
-        "table.csv:4: column 'a': expected a number, got 'x'");
+        "table.csv:4: column 'a': expected a number, got 'x'" + text_advice);
   // Of a long one there is the beginning, of whole letters.
   const std::string umlauts = "x\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4";
   CHECK(error(umlauts + umlauts + umlauts) ==
         "table.csv:3: column 'width': expected a number, got '" + umlauts + umlauts +
-            umlauts.substr(0, 9) + "...'");
+            umlauts.substr(0, 9) + "...'" + text_advice);
 }
 
 TEST_CASE("an integer that a float cannot hold is refused or rounded, as the options say") {

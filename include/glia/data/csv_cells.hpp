@@ -257,7 +257,9 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
       cell.find_first_of(",' _") != std::string_view::npos) {
     return "; write numbers with a decimal point and without separators between digits";
   }
-  return "";
+  const bool is_word = cell.find_first_of("0123456789") == std::string_view::npos &&
+                       cell.find_first_not_of("+-., ") != std::string_view::npos;
+  return is_word ? "; if the column holds text, list it in csv_options::text_columns" : "";
 }
 
 /// Returns a cell as error messages show it: at most 40 bytes, without line breaks.

@@ -120,8 +120,8 @@ GLIA_INLINE const context_sequence& scope::context(std::string_view name) const 
 GLIA_INLINE void scope::expect_stepwise(const detail::running_layer& layer) const {
   expect_value(stream_ == nullptr || layer.runs_stepwise, "stream: a layer of type '",
                layer.type_name,
-               "' cannot run on blocks of a sequence, because its output at a step may depend on "
-               "other steps; predict whole sequences");
+               "' cannot run on blocks of a sequence; a stream keeps a state only for causal "
+               "attention, and runs layers that treat each step alone; predict whole sequences");
 }
 
 GLIA_INLINE void scope::enter(detail::running_layer& layer, const variable& x) {
@@ -232,8 +232,10 @@ GLIA_INLINE const tensor& scope::next(std::string_view name, const shape& s,
                           is_called((*parameters_)[index].spec.name, name);
   if (!as_planned) {
     expect_value(false, "requests the parameter '", name, "' of shape ", s, ", but earlier ",
-                 asked_for(index),
-                 " was requested here; request the same parameters in the same order in every run");
+                 asked_for(index), " was requested here; ",
+                 shared_.is_repeated()
+                     ? "layers that share parameters must have the same sizes"
+                     : "request the same parameters in the same order in every run");
   }
   return (*parameters_)[index].value;
 }

@@ -39,7 +39,9 @@ class confusion_matrix {
       const auto label = static_cast<std::size_t>(truth[n]);
       require<data_error>(label < classes_, "confusion_matrix: sample ", n, " has the class ",
                           truth[n], ", but there are outputs for ", classes_,
-                          " classes; classes count from 0");
+                          classes_ == 1 ? " class; for a model with one output, make "
+                                          "confusion_matrix(2) and call add for each sample"
+                                        : " classes; classes count from 0");
       require<data_error>(std::none_of(row, row + classes_, [](float y) { return std::isnan(y); }),
                           "confusion_matrix: an output of sample ", n, " is not a number (NaN)");
       add(label, static_cast<std::size_t>(std::max_element(row, row + classes_) - row));
