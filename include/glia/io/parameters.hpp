@@ -86,8 +86,8 @@ namespace detail {
 }
 
 /// Returns the parameter's part of a tensor in glia's layout.
-[[nodiscard]] inline xt::xarray<float> part_of(xt::xarray<float> x,
-                                               const parameter_source& source) {
+[[nodiscard]] inline xt::xarray<float> selected_part(xt::xarray<float> x,
+                                                     const parameter_source& source) {
   if (source.parts == 1 && source.part == 0) {
     return x;
   }
@@ -178,7 +178,8 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
       continue;
     }
     const xt::xarray<float>& stored = tensors.at(source.tensor);
-    xt::xarray<float> converted = detail::part_of(detail::in_glias_layout(stored, source), source);
+    xt::xarray<float> converted =
+        detail::selected_part(detail::in_glias_layout(stored, source), source);
     require<shape_error>(shape(converted.shape().begin(), converted.shape().end()) == expected,
                          "load_parameters: tensor '", source.tensor, "' has the shape ",
                          shape(stored.shape().begin(), stored.shape().end()),
