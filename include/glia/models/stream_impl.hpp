@@ -22,8 +22,8 @@ namespace glia {
 /// A snapshot of a model, and its compiled graphs for blocks of steps.
 class detail::stream_programs {
  public:
-  stream_programs(const model_core& snapshot, const stream_options& options)
-      : net_(snapshot), options_(options) {
+  stream_programs(model_core snapshot, const stream_options& options)
+      : net_(std::move(snapshot)), options_(options) {
     const shape sample = net_.sample_shape();
     require<value_error>(options_.batch_size > 0, "stream: expected a batch_size of at least 1");
     options_.max_steps = options_.max_steps > 0 ? options_.max_steps : sample[0];
