@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/kernel.hpp"
 
 namespace glia::kernels {

@@ -19,8 +19,10 @@
 
 namespace glia {
 
+namespace detail {
+
 /// A snapshot of a model, and its compiled graphs for blocks of steps.
-class detail::stream_programs {
+class stream_programs {
  public:
   stream_programs(model_core snapshot, const stream_options& options)
       : net_(std::move(snapshot)), options_(options) {
@@ -124,6 +126,8 @@ class detail::stream_programs {
   mutable std::mutex lock_;
   mutable std::map<std::size_t, std::shared_ptr<const inference>> blocks_;
 };
+
+}  // namespace detail
 
 GLIA_INLINE stream::stream(const model_core& net, const stream_options& options)
     : programs_(std::make_shared<const detail::stream_programs>(net, options)) {}
