@@ -96,7 +96,7 @@ COMPARISONS = {
                         contestants("u_net", 32, TRAINED, FORMS), "step"),
     "gpt": Comparison("GPT (4 layers of 128, 834,000 parameters), sequences of 256 tokens: training steps with Adam", [16],
                       contestants("gpt", 64, TRAINED, {}), "step"),
-    "gpt_writing": Comparison("The same GPT writes token by token, with the keys and values of earlier tokens", [1],
+    "gpt_writing": Comparison("GPT (4 layers of 128, 834,000 parameters) writes token by token, with the keys and values of earlier tokens", [1],
                               contestants("gpt_writing", 512, TRAINED, {}), "token"),
     "resnet152_v2": Comparison("ResNet152V2's features of a clip, 5 frames at 224x224", [5],
                                contestants("resnet152_v2", 20, FROZEN, FORMS), "clip"),
