@@ -1,12 +1,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <fstream>
 #include <glia/core/error.hpp>
 #include <glia/core/random.hpp>
 #include <glia/core/xtensor.hpp>
+#include <glia/text/sample_token.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,20 +82,12 @@ template <class Model>
   std::vector<std::string> written(count);
   std::vector<bool> ended(count);
   glia::random_stream random({.seed = seed});
-  std::vector<double> weights(text.symbols());
   for (std::size_t t = 0; t + 1 < steps; ++t) {
     const xt::xarray<float> logits = net.predict(read);
     for (std::size_t n = 0; n < count; ++n) {
-      double sum = 0;
-      for (std::size_t k = 0; k < weights.size(); ++k) {
-        weights[k] = std::exp(static_cast<double>(logits(n, t, k)) / temperature);
-        sum += weights[k];
-      }
-      double remaining = random.uniform() * sum;
-      std::size_t symbol = 0;
-      while (symbol + 1 < weights.size() && remaining >= weights[symbol]) {
-        remaining -= weights[symbol++];
-      }
+      const std::span row(logits.data() + (n * steps + t) * text.symbols(), text.symbols());
+      const auto symbol =
+          static_cast<std::size_t>(glia::sample_token(row, {.temperature = temperature}, random));
       ended[n] = ended[n] || symbol == 0;
       if (!ended[n]) {
         written[n] += text.character(symbol);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <span>
@@ -24,13 +25,13 @@ struct integer_range {
 }  // namespace detail
 
 /// Throws `data_error` if a value in the ranges is not an integer from 0 to limit - 1. Each sample
-/// has `sample_size` values.
+/// has `sample_size` values, at least 1. A range can end beyond them.
 template <class T>
 void require_integers(const std::vector<detail::integer_range>& ranges, std::span<const T> samples,
                       std::size_t sample_size) {
   for (const detail::integer_range& range : ranges) {
     for (std::size_t begin = 0; begin + sample_size <= samples.size(); begin += sample_size) {
-      for (std::size_t i = range.first; i < range.end; ++i) {
+      for (std::size_t i = range.first; i < std::min(range.end, sample_size); ++i) {
         const T value = samples[begin + i];
         require<data_error>(
             value >= 0 && value < static_cast<T>(range.limit) && value == std::floor(value),

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,15 +100,14 @@ inline void write_arrow(const xt::xarray<float>& values, const std::vector<std::
   require<shape_error>(extents.rank() == 2 && extents[1] == names.size(),
                        "write_arrow: expected an array (N, ", names.size(), ") for ", names.size(),
                        " names, got ", extents);
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    require<value_error>(std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(k),
-                                   names[k]) == names.begin() + static_cast<std::ptrdiff_t>(k),
-                         "write_arrow: two columns have the name '", names[k], "'");
+  std::set<std::string> known;
+  for (const std::string& name : names) {
+    require<value_error>(known.insert(name).second, "write_arrow: two columns have the name '",
+                         name, "'");
   }
   for (const auto& [name, classes] : options.class_names) {
-    require<value_error>(std::find(names.begin(), names.end(), name) != names.end(),
-                         "write_arrow: options.class_names has the column '", name,
-                         "'; the columns are: ", detail::with_commas(names));
+    require<value_error>(known.contains(name), "write_arrow: options.class_names has the column '",
+                         name, "'; the columns are: ", detail::with_commas(names));
   }
   auto fields = std::make_unique<detail::arrow_memory<ArrowSchema>>();
   auto columns = std::make_unique<detail::arrow_memory<ArrowArray>>();

@@ -103,6 +103,23 @@ inline void remove_nodes(graph& g, const std::vector<bool>& marked) {
   g.nodes() = std::move(remaining);
 }
 
+/// Returns, for each node, whether none of the used values depends on it. `used` tells for each
+/// value whether it is used outside of the graph.
+[[nodiscard]] inline std::vector<bool> idle_nodes(const graph& g, std::vector<bool> used) {
+  std::vector<bool> idle(g.nodes().size(), false);
+  for (std::size_t n = g.nodes().size(); n-- > 0;) {
+    const graph_node& node = g.nodes()[n];
+    idle[n] = std::none_of(node.results.begin(), node.results.end(),
+                           [&](value_id id) { return id != no_value && used[id]; });
+    for (const value_id id : node.operands) {
+      if (!idle[n] && id != no_value) {
+        used[id] = true;
+      }
+    }
+  }
+  return idle;
+}
+
 }  // namespace detail
 
 /// Removes nodes whose results are not used.
@@ -116,18 +133,7 @@ inline void prune(graph& g) {
       used[input.next] = true;
     }
   }
-  std::vector<bool> idle(g.nodes().size(), false);
-  for (std::size_t n = g.nodes().size(); n-- > 0;) {
-    const graph_node& node = g.nodes()[n];
-    idle[n] = std::none_of(node.results.begin(), node.results.end(),
-                           [&](value_id id) { return id != no_value && used[id]; });
-    for (const value_id id : node.operands) {
-      if (!idle[n] && id != no_value) {
-        used[id] = true;
-      }
-    }
-  }
-  detail::remove_nodes(g, idle);
+  detail::remove_nodes(g, detail::idle_nodes(g, std::move(used)));
 }
 
 }  // namespace glia

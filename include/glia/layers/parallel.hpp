@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -103,6 +104,10 @@ struct branch {
                    " in join::branch, got ", index);
     return std::move(branches[index]);
   }
+  /// Returns the mask of the joined output, given the masks of the branches.
+  [[nodiscard]] tensor step_mask(std::span<const tensor> masks) const {
+    return index < masks.size() ? masks[index] : tensor{};
+  }
   [[nodiscard]] std::string description() const { return text("branch ", index); }
   friend bool operator==(const branch&, const branch&) = default;
 };
@@ -141,8 +146,8 @@ concept branch_join = std::copy_constructible<J> && described<J> &&
 
 namespace detail {
 
-/// Collects the outputs of branches. Every branch starts with the same mask; a step of the joined
-/// output is padding if it is padding in any branch.
+/// Collects the outputs of branches. Every branch starts with the same mask. A step of the joined
+/// output is padding if it is padding in any branch, unless the join has its own `step_mask`.
 class branch_outputs {
  public:
   explicit branch_outputs(scope& s)
@@ -153,32 +158,37 @@ class branch_outputs {
     scope_->set_step_mask(initial_mask_);
     scope_->set_input_origin(initial_origin_);
     outputs_.push_back(run());
-    const auto& mask = scope_->step_mask();
-    masks_.push_back(mask);
-    if (mask && joined_ && mask.shape() == joined_.shape()) {
-      joined_ = scope_->device().run(kernels::binary{binary_function::multiply}, joined_, mask);
-    } else if (mask) {
-      joined_ = mask;
-    }
+    masks_.push_back(scope_->step_mask());
   }
   [[nodiscard]] std::size_t size() const { return outputs_.size(); }
 
   template <branch_join Join>
   [[nodiscard]] variable joined(const Join& join) && {
-    if constexpr (std::same_as<Join, join::branch>) {
-      scope_->set_step_mask(join.index < masks_.size() ? masks_[join.index] : tensor{});
+    if constexpr (requires { join.step_mask(masks_); }) {
+      scope_->set_step_mask(join.step_mask(masks_));
     } else {
-      scope_->set_step_mask(std::move(joined_));
+      scope_->set_step_mask(common_mask());
     }
     return join(*scope_, std::move(outputs_));
   }
 
  private:
+  [[nodiscard]] tensor common_mask() const {
+    tensor result;
+    for (const tensor& mask : masks_) {
+      if (mask && result && mask.shape() == result.shape()) {
+        result = scope_->device().run(kernels::binary{binary_function::multiply}, result, mask);
+      } else if (mask) {
+        result = mask;
+      }
+    }
+    return result;
+  }
+
   scope* scope_;
   tensor initial_mask_;
   scope::output_origin initial_origin_;
-  tensor joined_;
-  std::vector<tensor> masks_;  // one for each branch
+  std::vector<tensor> masks_;  // one for each branch; empty without a mask
   std::vector<variable> outputs_;
 };
 

@@ -2,13 +2,11 @@
 
 #include <cmath>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "glia/layers/scope.hpp"
-#include "glia/layers/stream_recording.hpp"
+#include "glia/layers/step_table.hpp"
 #include "glia/ops/elementwise.hpp"
 
 namespace glia {
@@ -34,18 +32,11 @@ struct positional_encoding {
              "; add reshape{{T, C}} before it");
     s.expect_value(max_wavelength >= 1 && std::isfinite(max_wavelength),
                    "expected a finite max_wavelength of at least 1, got ", max_wavelength);
-    const std::size_t steps = s.stream() == nullptr ? x.shape()[1] : s.stream()->max_steps();
     const std::size_t features = x.shape()[2];
-    std::vector<double> places(steps * features);
-    for (std::size_t t = 0; t < steps; ++t) {
-      for (std::size_t i = 0; i < features; ++i) {
-        const double share = static_cast<double>(i - i % 2) / static_cast<double>(features);
-        const double angle = static_cast<double>(t) / std::pow(max_wavelength, share);
-        places[t * features + i] = i % 2 == 0 ? std::sin(angle) : std::cos(angle);
-      }
-    }
-    const tensor table = s.device().from_host(std::span<const double>(places), {steps, features});
-    return x + (s.stream() == nullptr ? table : s.stream()->rows_of(table));
+    return x + detail::step_table(s, x.shape()[1], features, [&](std::size_t t, std::size_t i) {
+             const double angle = detail::step_angle(t, i / 2, features, max_wavelength);
+             return i % 2 == 0 ? std::sin(angle) : std::cos(angle);
+           });
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const positional_encoding&, const positional_encoding&) = default;

@@ -2,11 +2,10 @@
 
 #include <cmath>
 #include <cstddef>
-#include <span>
 #include <vector>
 
 #include "glia/layers/scope.hpp"
-#include "glia/layers/stream_recording.hpp"
+#include "glia/layers/step_table.hpp"
 #include "glia/ops/arrangement.hpp"
 #include "glia/ops/elementwise.hpp"
 
@@ -22,25 +21,14 @@ namespace glia::detail {
 class rotation {
  public:
   rotation(const scope& s, std::size_t steps, std::size_t features, double max_wavelength)
-      : pairs_(features / 2) {
-    steps = s.stream() == nullptr ? steps : s.stream()->max_steps();
-    std::vector<double> cosines(steps * pairs_);
-    std::vector<double> sines(steps * pairs_);
-    for (std::size_t t = 0; t < steps; ++t) {
-      for (std::size_t i = 0; i < pairs_; ++i) {
-        const double share = static_cast<double>(i) / static_cast<double>(pairs_);
-        const double angle = static_cast<double>(t) / std::pow(max_wavelength, share);
-        cosines[t * pairs_ + i] = std::cos(angle);
-        sines[t * pairs_ + i] = std::sin(angle);
-      }
-    }
-    const auto rows = [&](const std::vector<double>& numbers) {
-      const tensor table = s.device().from_host(std::span<const double>(numbers), {steps, pairs_});
-      return s.stream() == nullptr ? table : s.stream()->rows_of(table);
-    };
-    cosine_ = rows(cosines);
-    sine_ = rows(sines);
-  }
+      : pairs_(features / 2),
+        cosine_(step_table(s, steps, pairs_,
+                           [&](std::size_t t, std::size_t pair) {
+                             return std::cos(step_angle(t, pair, features, max_wavelength));
+                           })),
+        sine_(step_table(s, steps, pairs_, [&](std::size_t t, std::size_t pair) {
+          return std::sin(step_angle(t, pair, features, max_wavelength));
+        })) {}
 
   /// Rotates queries or keys (N, H, T, K).
   [[nodiscard]] variable rotate(const variable& x) const {

@@ -109,11 +109,14 @@ GLIA_INLINE void scope::store_context(std::string_view name, const variable& ste
 
 GLIA_INLINE const context_sequence& scope::context(std::string_view name) const {
   const context_sequence* const found = contexts_.find(name);
-  const std::vector<std::string> names = contexts_.names();
-  expect_value(found != nullptr, "there is no context '", name, "'; ",
-               names.empty() ? "no context has run before this layer"
-                             : "the contexts before this layer are: " + detail::with_commas(names),
-               "; store one with glia::context{\"", name, "\", layer}");
+  if (found == nullptr) {
+    const std::vector<std::string> names = contexts_.names();
+    expect_value(false, "there is no context '", name, "'; ",
+                 names.empty()
+                     ? "no context has run before this layer"
+                     : "the contexts before this layer are: " + detail::with_commas(names),
+                 "; store one with glia::context{\"", name, "\", layer}");
+  }
   return *found;
 }
 

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "glia/backends/recorder.hpp"
-#include "glia/core/shape.hpp"
 #include "glia/kernels/tensor.hpp"
 
 namespace glia::detail {
@@ -30,16 +28,13 @@ class stream_recording {
   /// Returns the state with all steps so far; the later ones are 0.
   [[nodiscard]] tensor append(const tensor& block, std::size_t axis);
 
-  /// The shapes of the states, in the order in which they were added.
-  [[nodiscard]] const std::vector<shape>& states() const { return states_; }
-
  private:
   recorder rec_;
   std::size_t max_steps_;
   tensor first_;  // the position of the block's first step: an integer ()
   tensor positions_;
   tensor not_later_;
-  std::vector<shape> states_;
+  std::size_t state_count_ = 0;
 };
 
 }  // namespace glia::detail

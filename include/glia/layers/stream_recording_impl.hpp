@@ -35,8 +35,7 @@ GLIA_INLINE tensor stream_recording::rows_of(const tensor& table) const {
 GLIA_INLINE tensor stream_recording::append(const tensor& block, std::size_t axis) {
   shape extents = block.shape();
   extents[axis] = max_steps_;
-  const tensor state = rec_.input(text("state.", states_.size()), real_of(extents));
-  states_.push_back(extents);
+  const tensor state = rec_.input(text("state.", state_count_++), real_of(extents));
   tensor result = rec_.run(kernels::update_slice{axis}, state, block, first_);
   rec_.next(state, result);
   return result;

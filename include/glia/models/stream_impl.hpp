@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -43,32 +44,23 @@ class stream_programs {
     for (const integer_range& range : net_.plan().integers) {
       if (range.first == 0 && range.end == sample.size()) {
         integers_.push_back(range);
-        integers_.back().end = step_.size();
+        integers_.back().end = std::numeric_limits<std::size_t>::max();  // of any number of steps
       }
     }
-    blocks_[1] = compile(1, &states_);
+    const auto& first = blocks_[1] = compile(1);
+    for (const graph_input& input : first->calls().inputs()) {
+      if (input.changes()) {
+        states_.push_back(first->calls().spec(input.value).shape);
+      }
+    }
   }
 
   [[nodiscard]] const stream_options& options() const { return options_; }
   [[nodiscard]] const glia::device& device() const { return net_.device(); }
   [[nodiscard]] const shape& step_shape() const { return step_; }
   [[nodiscard]] const shape& output_shape() const { return output_; }
-  /// Throws `data_error` if a layer such as `embedding` needs integers and the steps contain other
-  /// numbers.
-  template <class T>
-  void require_integers_in(std::span<const T> steps) const {
-    try {
-      require_integers(integers_, steps, step_.size());
-    } catch (const data_error&) {
-      // The message counts sequences and their values, not steps.
-      std::vector<integer_range> ranges = integers_;
-      const std::size_t size = steps.size() / options_.batch_size;
-      for (integer_range& range : ranges) {
-        range.end = size;
-      }
-      require_integers(ranges, steps, size);
-    }
-  }
+  /// The integers that the steps of a sequence must be.
+  [[nodiscard]] const std::vector<integer_range>& integers() const { return integers_; }
   /// The shapes of the states.
   [[nodiscard]] const std::vector<shape>& states() const { return states_; }
 
@@ -82,16 +74,15 @@ class stream_programs {
     const std::lock_guard guard(lock_);
     auto& known = blocks_[steps];
     if (!known) {
-      known = compile(steps, nullptr);
+      known = compile(steps);
     }
     return known;
   }
 
  private:
   /// Records and compiles a block. The inputs of the graph are the steps, the position, the states
-  /// and the parameters. Writes the shapes of the states to `states`, unless it is null.
-  [[nodiscard]] std::shared_ptr<const inference> compile(std::size_t steps,
-                                                         std::vector<shape>* states) const {
+  /// and the parameters.
+  [[nodiscard]] std::shared_ptr<const inference> compile(std::size_t steps) const {
     recorder rec(net_.device().fused());
     glia::tape tape(rec);
     const variable x = tape.constant(rec.samples("steps", real_of(batch(steps, step_))));
@@ -106,14 +97,12 @@ class stream_programs {
                          steps == 1 ? " step" : " steps", ", got ", y.shape(),
                          "; a layer joins or drops steps");
     rec.output("outputs", y.value());
-    if (states != nullptr) {
-      *states = recording.states();
-    }
     auto& inputs = rec.recorded().inputs();
+    const std::size_t varying = inputs.size() - parameters.size();
     std::rotate(inputs.begin() + 2,
                 inputs.begin() + 2 + static_cast<std::ptrdiff_t>(parameters.size()), inputs.end());
-    auto programs = inference_programs::make(rec, net_.device(), options_.batch_size, false,
-                                             nullptr, 2 + recording.states().size());
+    auto programs =
+        inference_programs::make(rec, net_.device(), options_.batch_size, false, nullptr, varying);
     return std::make_shared<const inference>(std::move(programs), net_.parameters());
   }
 
@@ -175,7 +164,10 @@ void stream::compute(std::span<const T> steps, std::span<T> outputs, stream_stat
                        "stream: a sequence of ", state.steps + count,
                        " steps is longer than max_steps, ", max_steps(),
                        "; begin a new one with start(), or make the stream with more max_steps");
-  programs_->require_integers_in(steps);
+  if (count == 0) {
+    return;
+  }
+  require_integers(programs_->integers(), steps, count * step_size);
   std::vector<std::shared_ptr<const inference>> blocks;  // compiled before the state changes
   for (std::size_t done = 0; done < count; done += std::bit_floor(count - done)) {
     blocks.push_back(programs_->block(std::bit_floor(count - done)));

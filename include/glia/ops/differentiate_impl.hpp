@@ -9,6 +9,7 @@
 #include "glia/backends/recorder.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
+#include "glia/graph/uses.hpp"
 #include "glia/kernels/classification.hpp"
 #include "glia/ops/differentiate.hpp"
 #include "glia/ops/tape.hpp"
@@ -17,38 +18,22 @@ namespace glia {
 
 namespace detail {
 
-/// Returns, for each node of a graph, whether `result` depends on it.
-[[nodiscard]] inline std::vector<bool> nodes_before(const graph& calls, value_id result) {
-  std::vector<bool> values(calls.value_count(), false);
-  std::vector<bool> nodes(calls.nodes().size(), false);
-  values[result] = true;
-  for (std::size_t n = calls.nodes().size(); n-- > 0;) {
-    const graph_node& node = calls.nodes()[n];
-    nodes[n] = std::any_of(node.results.begin(), node.results.end(),
-                           [&](value_id id) { return id != no_value && values[id]; });
-    for (const value_id id : node.operands) {
-      if (nodes[n] && id != no_value) {
-        values[id] = true;
-      }
-    }
-  }
-  return nodes;
-}
-
 /// Checks that no gradient gets lost on its way through a graph: each kernel must have a
 /// derivative, and only its first result has one.
 class lost_gradients {
  public:
   lost_gradients(const graph& calls, value_id result)
-      : calls_(&calls),
-        needed_(nodes_before(calls, result)),
-        makers_(calls.value_count(), nullptr) {}
+      : calls_(&calls), makers_(calls.value_count(), nullptr) {
+    std::vector<bool> used(calls.value_count(), false);
+    used[result] = true;
+    idle_ = idle_nodes(calls, std::move(used));
+  }
 
   /// Sees the nodes in their order. `depends` tells whether an operand of node n has a gradient.
   /// Throws `value_error` if the result depends on the node, and the node loses the gradient.
   void see(std::size_t n, bool depends) {
     const graph_node& node = calls_->nodes()[n];
-    if (needed_[n]) {
+    if (!idle_[n]) {
       for (const value_id id : node.operands) {
         const graph_node* const maker = id == no_value ? nullptr : makers_[id];
         require<value_error>(maker == nullptr, "differentiate: '", node.kernel.name(),
@@ -79,7 +64,7 @@ class lost_gradients {
   }
 
   const graph* calls_;
-  std::vector<bool> needed_;
+  std::vector<bool> idle_;  // nodes on which the result does not depend
   // For each value that depends on a source but has no gradient: its node.
   std::vector<const graph_node*> makers_;
 };

@@ -33,10 +33,10 @@ struct token_candidate {
   double weight = 0;
 };
 
-/// Returns the tokens that `top_k` and `top_p` leave, for a temperature above 0.
+/// Returns the tokens that `top_k` and `top_p` leave, for a temperature above 0. `largest` is the
+/// largest logit.
 [[nodiscard]] inline std::vector<token_candidate> token_candidates(
-    std::span<const float> logits, const sampling_options& options) {
-  const double largest = *std::max_element(logits.begin(), logits.end());
+    std::span<const float> logits, double largest, const sampling_options& options) {
   std::vector<token_candidate> candidates;
   candidates.reserve(logits.size());
   for (const float logit : logits) {
@@ -109,7 +109,8 @@ struct token_candidate {
   if (options.temperature == 0) {
     return static_cast<std::int32_t>(largest - logits.begin());
   }
-  const std::vector<detail::token_candidate> candidates = detail::token_candidates(logits, options);
+  const std::vector<detail::token_candidate> candidates =
+      detail::token_candidates(logits, *largest, options);
   double total = 0;
   for (const detail::token_candidate& candidate : candidates) {
     total += candidate.weight;
