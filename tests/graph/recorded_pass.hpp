@@ -3,6 +3,7 @@
 #include <glia/backends/program.hpp>
 #include <glia/backends/recorder.hpp>
 #include <glia/graph/improve.hpp>
+#include <glia/graph/passes.hpp>
 #include <glia/testing/values.hpp>
 #include <numeric>
 #include <span>

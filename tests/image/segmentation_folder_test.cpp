@@ -19,8 +19,8 @@ struct file_pairs {
   }
   [[nodiscard]] std::filesystem::path images() const { return folder.path() / "images"; }
   [[nodiscard]] std::filesystem::path masks() const { return folder.path() / "masks"; }
-  void add(const std::vector<std::string>& names) const {
-    for (const std::string& name : names) {
+  void add(const std::vector<std::string>& file_names) const {
+    for (const std::string& name : file_names) {
       folder.write(name, {1});
     }
   }
