@@ -1,4 +1,6 @@
+#include <atomic>
 #include <glia/graph/memory_plan.hpp>
+#include <numeric>
 #include <thread>
 
 #include "catch.hpp"

@@ -1,6 +1,7 @@
 #include <glia/glia.hpp>
 #include <glia/image.hpp>
 #include <glia/training/checkpoints.hpp>
+#include <numeric>
 
 #include "catch.hpp"
 #include "image/pictures.hpp"

@@ -1,4 +1,5 @@
 #include <glia/io/npz.hpp>
+#include <map>
 
 #include "catch.hpp"
 #include "helpers.hpp"

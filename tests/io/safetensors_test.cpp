@@ -1,6 +1,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <glia/io/safetensors.hpp>
 #include <numeric>
 

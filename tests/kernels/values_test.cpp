@@ -1,4 +1,6 @@
 #include <glia/kernels/kernels.hpp>
+#include <numeric>
+#include <tuple>
 
 #include "catch.hpp"
 #include "helpers.hpp"

@@ -5,6 +5,7 @@
 #include <glia/models/zoo/gpt.hpp>
 #include <glia/models/zoo/gpt2_names.hpp>
 #include <glia/testing/gradient_check.hpp>
+#include <map>
 #include <string>
 #include <vector>
 

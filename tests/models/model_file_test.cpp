@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <glia/models/model_file.hpp>
+#include <map>
 
 #include "catch.hpp"
 #include "damage.hpp"

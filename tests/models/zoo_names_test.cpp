@@ -6,6 +6,7 @@
 #include <glia/models/zoo/torchvision_names.hpp>
 #include <glia/models/zoo/xception.hpp>
 #include <glia/testing/values.hpp>
+#include <map>
 #include <set>
 
 #include "catch.hpp"

@@ -2,6 +2,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <iterator>
 
 #include <algorithm>
 #include <chrono>

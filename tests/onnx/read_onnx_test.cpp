@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <functional>
 
 #include <algorithm>
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include <glia/testing/gradient_check.hpp>
 #include <glia/training/profiler.hpp>
 #include <glia/training/terminate_on_nan.hpp>
+#include <sstream>
 
 #include "catch.hpp"
 #include "distributed/thread_ranks.hpp"

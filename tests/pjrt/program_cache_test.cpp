@@ -1,5 +1,10 @@
+#include <chrono>
+#include <fstream>
 #include <glia/core/whole_file.hpp>
 #include <glia/pjrt.hpp>
+#include <iterator>
+#include <sstream>
+#include <tuple>
 
 #include "catch.hpp"
 #include "damage.hpp"

@@ -1,5 +1,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
+#include <fstream>
+#include <map>
 
 #include <array>
 #include <glia/models/model_file.hpp>

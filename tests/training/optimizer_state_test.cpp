@@ -1,4 +1,5 @@
 #include <glia/training/optimizer_state.hpp>
+#include <numeric>
 
 #include "catch.hpp"
 #include "helpers.hpp"

@@ -1,5 +1,8 @@
+#include <fstream>
 #include <glia/training/profiler.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "catch.hpp"

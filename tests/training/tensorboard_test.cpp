@@ -4,6 +4,7 @@
 #include <glia/training/tensorboard.hpp>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "catch.hpp"
 #include "helpers.hpp"

@@ -4,6 +4,7 @@
 #include <glia/backends/reference.hpp>
 #include <glia/data/weighted_samples.hpp>
 #include <limits>
+#include <tuple>
 
 #include "../distributed/thread_ranks.hpp"
 #include "catch.hpp"

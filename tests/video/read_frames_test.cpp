@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <unistd.h>
+#include <iostream>
 
 #include <cstdlib>
 #include <cstring>
