@@ -152,7 +152,14 @@ TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same n
                 sequential{glia::positional_encoding{},
                            glia::multi_head_attention{.num_heads = 2, .key_dim = 4},
                            glia::layer_norm{}, glia::global_avg_pool1d{}},
-                {4, 8});
+                {4, 8}, 0, 1e-6);
+  check_written("causal attention",
+                glia::multi_head_attention{.num_heads = 3,
+                                           .key_dim = 4,
+                                           .value_dim = 5,
+                                           .use_causal_mask = true,
+                                           .use_rotary_embedding = true},
+                {5, 8}, 0, 1e-6);
   check_written("words",
                 sequential{glia::embedding{7, 4}, glia::conv1d{.filters = 3, .kernel_size = 2},
                            glia::flatten{}, glia::dense{2, glia::gelu}},

@@ -1,4 +1,5 @@
 #include "glia/ops/arrangement_impl.hpp"
+#include "glia/ops/attention_impl.hpp"
 #include "glia/ops/comparisons_impl.hpp"
 #include "glia/ops/counting_impl.hpp"
 #include "glia/ops/differentiate_impl.hpp"

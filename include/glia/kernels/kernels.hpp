@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/attention.hpp"
 #include "glia/kernels/classification.hpp"
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/convolution_chain.hpp"
@@ -42,7 +43,8 @@ using fused_kernels =
     kernel_list<kernels::conv2d_max_pool2d, kernels::conv2d_max_pool2d_gradient,
                 kernels::conv2d_chain, kernels::pack_panels, kernels::pack_transformed,
                 kernels::packed_dense, kernels::packed_conv2d_max_pool2d, kernels::recurrence,
-                kernels::recurrence_gradient, kernels::pack_quantized, kernels::quantized_chain>;
+                kernels::recurrence_gradient, kernels::attention, kernels::attention_gradient,
+                kernels::pack_quantized, kernels::quantized_chain>;
 
 namespace detail {
 

@@ -15,6 +15,7 @@
 #include "glia/layers/scope.hpp"
 #include "glia/layers/stream_recording.hpp"
 #include "glia/ops/arrangement.hpp"
+#include "glia/ops/attention.hpp"
 #include "glia/ops/dropout.hpp"
 #include "glia/ops/products.hpp"
 #include "glia/ops/reductions.hpp"
@@ -77,46 +78,23 @@ struct multi_head_attention {
     const tensor query_mask = s.step_mask();
     const tensor key_mask = source == nullptr ? query_mask : source->mask;
     const std::size_t values_of_head = value_dim == 0 ? key_dim : value_dim;
-    variable queries = by_head(project(s, "query", x, num_heads * key_dim));
-    variable keys = by_head(project(s, "key", sequence, num_heads * key_dim));
-    variable values = by_head(project(s, "value", sequence, num_heads * values_of_head));
+    variable queries = project(s, "query", x, num_heads * key_dim);
+    variable keys = project(s, "key", sequence, num_heads * key_dim);
+    variable values = project(s, "value", sequence, num_heads * values_of_head);
     if (use_rotary_embedding) {
       const detail::rotation angles(s, x.shape()[1], key_dim, max_wavelength);
-      queries = angles.rotate(queries);
-      keys = angles.rotate(keys);
+      queries = angles.rotate(queries, num_heads);
+      keys = angles.rotate(keys, num_heads);
     }
-    if (detail::stream_recording* const stream = s.stream()) {
-      keys = x.owner().constant(stream->append(keys.value(), 2));
-      values = x.owner().constant(stream->append(values.value(), 2));
-    }
-    const double scale = 1 / std::sqrt(static_cast<double>(key_dim));
-    variable scores = ops::batched_matmul(queries * scale, keys, transpose::second);
-    if (s.stream() != nullptr) {
-      scores = only_where(s, s.stream()->not_later(), scores);
-    } else if (use_causal_mask) {
-      scores = scores + x.owner().constant(not_later(s.device(), x.shape()[1]));
-    }
-    tensor attended_pairs;
-    if (key_mask) {
-      attended_pairs = for_scores(s, key_mask, 3);
-      scores = only_where(s, attended_pairs, scores);
-    }
-    if (query_mask) {
-      const tensor of_queries = for_scores(s, query_mask, 2);
-      attended_pairs = !key_mask ? of_queries
-                                 : s.device().run(kernels::binary{binary_function::multiply},
-                                                  of_queries, attended_pairs);
-    }
-    variable weights = ops::softmax(std::move(scores));
-    if (attended_pairs) {
-      weights = weights * attended_pairs;
-    }
-    if (s.is_training() && dropout > 0) {
-      weights = ops::dropout(std::move(weights), dropout, s.next_random());
-    }
-    const variable attended = ops::permute(ops::batched_matmul(weights, values), {0, 2, 1, 3});
-    const shape joined{x.shape()[0], x.shape()[1], num_heads * values_of_head};
-    return project(s, "output", ops::reshape(attended, joined), x.shape()[2]);
+    const bool drops_weights = s.is_training() && dropout > 0;
+    const bool in_one_kernel = detail::has_attention(s.device()) && s.stream() == nullptr &&
+                               !key_mask && !query_mask && !drops_weights;
+    const variable attended =
+        in_one_kernel ? ops::attention({.num_heads = num_heads, .causal = use_causal_mask},
+                                       std::move(queries), std::move(keys), std::move(values))
+                      : attend(s, by_head(std::move(queries)), by_head(std::move(keys)),
+                               by_head(std::move(values)), query_mask, key_mask);
+    return project(s, "output", attended, x.shape()[2]);
   }
 
   [[nodiscard]] std::string description() const {
@@ -169,6 +147,43 @@ struct multi_head_attention {
     return ops::permute(
         ops::reshape(std::move(x), {extents[0], extents[1], num_heads, extents[2] / num_heads}),
         {0, 2, 1, 3});
+  }
+  /// Computes the attention (N, T, H V) of queries (N, H, T, K), keys (N, H, S, K) and values (N,
+  /// H, S, V) in several kernels.
+  [[nodiscard]] variable attend(scope& s, const variable& queries, variable keys, variable values,
+                                const tensor& query_mask, const tensor& key_mask) const {
+    if (detail::stream_recording* const stream = s.stream()) {
+      keys = keys.owner().constant(stream->append(keys.value(), 2));
+      values = keys.owner().constant(stream->append(values.value(), 2));
+    }
+    const double scale = 1 / std::sqrt(static_cast<double>(key_dim));
+    variable scores = ops::batched_matmul(queries * scale, keys, transpose::second);
+    if (s.stream() != nullptr) {
+      scores = only_where(s, s.stream()->not_later(), scores);
+    } else if (use_causal_mask) {
+      scores = scores + keys.owner().constant(not_later(s.device(), queries.shape()[2]));
+    }
+    tensor attended_pairs;
+    if (key_mask) {
+      attended_pairs = for_scores(s, key_mask, 3);
+      scores = only_where(s, attended_pairs, scores);
+    }
+    if (query_mask) {
+      const tensor of_queries = for_scores(s, query_mask, 2);
+      attended_pairs = !key_mask ? of_queries
+                                 : s.device().run(kernels::binary{binary_function::multiply},
+                                                  of_queries, attended_pairs);
+    }
+    variable weights = ops::softmax(std::move(scores));
+    if (attended_pairs) {
+      weights = weights * attended_pairs;
+    }
+    if (s.is_training() && dropout > 0) {
+      weights = ops::dropout(std::move(weights), dropout, s.next_random());
+    }
+    const variable attended = ops::permute(ops::batched_matmul(weights, values), {0, 2, 1, 3});
+    const shape extents = attended.shape();
+    return ops::reshape(attended, {extents[0], extents[1], extents[2] * extents[3]});
   }
   /// Returns the scores where the condition holds, and the lowest score elsewhere. It is finite, so
   /// that softmax is defined for queries without any key.

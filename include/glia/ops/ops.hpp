@@ -1,6 +1,7 @@
 #pragma once
 
 #include "glia/ops/arrangement.hpp"
+#include "glia/ops/attention.hpp"
 #include "glia/ops/comparisons.hpp"
 #include "glia/ops/dropout.hpp"
 #include "glia/ops/elementwise.hpp"

@@ -14,6 +14,7 @@
 #include "glia/core/function_ref.hpp"
 #include "glia/testing/bench.hpp"
 #include "glia/testing/cases/arrangement.hpp"
+#include "glia/testing/cases/attention.hpp"
 #include "glia/testing/cases/classification.hpp"
 #include "glia/testing/cases/convolution.hpp"
 #include "glia/testing/cases/elementwise.hpp"
@@ -149,6 +150,7 @@ void for_each_case(const Check& check) {
   check_arrangement(check);
   check_elementwise(check);
   check_products(check);
+  check_attention(check);
   check_convolution(check);
   check_pooling(check);
   check_normalization(check);

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "glia/backends/call_loops.hpp"
+#include "glia/backends/cpu/attention/attention.hpp"
 #include "glia/backends/cpu/convolution/convolution.hpp"
 #include "glia/backends/cpu/convolution/convolution_chain.hpp"
 #include "glia/backends/cpu/convolution/pooled_convolution.hpp"
@@ -43,7 +44,8 @@ template <class T>
 class all_families
     : public families<T, arrangement<T>, indexing<T>, elementwise<T>, packing<T>, products<T>,
                       quantization<T>, convolution<T>, convolution_chain<T>, pooled_convolution<T>,
-                      pooling<T>, normalizing<T>, recurrence<T>, classification<T>, updates<T>> {
+                      pooling<T>, normalizing<T>, recurrence<T>, attention<T>, classification<T>,
+                      updates<T>> {
  public:
   using all_families::families::families;
 };

@@ -5,6 +5,7 @@
 #include "glia/core/error.hpp"
 #include "glia/graph/any_kernel.hpp"
 #include "glia/onnx/writing/arrangement.hpp"
+#include "glia/onnx/writing/attention.hpp"
 #include "glia/onnx/writing/classification.hpp"
 #include "glia/onnx/writing/elementwise.hpp"
 #include "glia/onnx/writing/products.hpp"
@@ -21,7 +22,7 @@ using inferring_kernels =
                 kernels::select, kernels::matmul, kernels::batched_matmul, kernels::dense,
                 kernels::conv2d, kernels::conv2d_input_gradient, kernels::max_pool2d,
                 kernels::avg_pool2d, kernels::normalize, kernels::softmax, kernels::one_hot,
-                kernels::fake_quantize>;
+                kernels::attention, kernels::fake_quantize>;
 
 /// Writes the operators of a kernel. Throws `value_error`, with the kernel's name, if the kernel
 /// has no counterpart in ONNX.

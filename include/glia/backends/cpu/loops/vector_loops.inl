@@ -9,6 +9,7 @@ struct vector_loops : instructions {
 #include "glia/backends/cpu/loops/math.inl"
 
  public:
+#include "glia/backends/cpu/loops/attention.inl"
 #include "glia/backends/cpu/loops/convolution.inl"
 #include "glia/backends/cpu/loops/depthwise.inl"
 #include "glia/backends/cpu/loops/elementwise.inl"

@@ -1,0 +1,203 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "glia/backends/cpu/attention/panels.hpp"
+#include "glia/backends/cpu/isa/with_isa.hpp"
+#include "glia/backends/cpu/threads/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/attention.hpp"
+
+namespace glia::cpu_loops {
+
+/// Computes attention and its gradients. A thread computes one head of one sample at a time. The
+/// scores exist only for a few queries, in a cache. With a causal mask, those of later keys are not
+/// computed.
+template <class T>
+class attention {
+ public:
+  using tensor = detail::tensor_view<T>;
+
+  explicit attention(const workers& team) : team_(&team) {}
+
+  void compute(const kernels::attention& k, const memory_pool& memory, const tensor& queries,
+               const tensor& keys, const tensor& values, const tensor& y,
+               const tensor& saved) const {
+    const sizes s(k.num_heads, k.causal, queries, keys, values);
+    with_isa(team_->level(), [&](auto loops) {
+      using panel = panels<T, decltype(loops)>;
+      constexpr std::size_t tile = panel::tile_rows;
+      const std::size_t columns = panel::padded(s.keys);
+      const std::size_t outputs = panel::padded(s.value_channels);
+      const std::size_t scratch_size = columns * (s.channels + tile) + outputs * (s.keys + tile);
+      for_heads(s, scratch_size, memory, [&](std::size_t sample, std::size_t head, T* scratch) {
+        T* const of_keys = scratch;
+        T* const of_values = of_keys + columns * s.channels;
+        T* const scores = of_values + outputs * s.keys;
+        T* const sums = scores + columns * tile;
+        const auto q = s.head_of(queries, sample, head);
+        panel::pack_transposed(loops, s.head_of(keys, sample, head), s.channels, s.keys, of_keys);
+        panel::pack(loops, s.head_of(values, sample, head), s.keys, s.value_channels, of_values);
+        const auto target = s.head_of(y, sample, head);
+        for (std::size_t first = 0; first < s.queries; first += tile) {
+          const std::size_t count = std::min(tile, s.queries - first);
+          const std::size_t end = s.end_of_keys(first + count);
+          panel::multiply(loops, q.row(first), q.step, 1, of_keys, s.channels, s.channels, end,
+                          count, {scores, columns}, false);
+          T factors[tile];
+          for (std::size_t i = 0; i < count; ++i) {
+            T* const row = scores + i * columns;
+            const std::size_t n = s.end_of_keys(first + i + 1);
+            const T highest = loops.start_weights(row, n, s.scale());
+            factors[i] = T{1} / loops.sum(row, n);
+            std::fill(row + n, row + end, T{0});
+            if (saved) {
+              T* const keep = s.saved_of(saved, sample, head) + first + i;
+              keep[0] = highest;
+              keep[s.queries] = factors[i];
+            }
+          }
+          panel::multiply(loops, scores, columns, 1, of_values, s.keys, end, s.value_channels,
+                          count, {sums, outputs}, false);
+          for (std::size_t i = 0; i < count; ++i) {
+            loops.scale_to(sums + i * outputs, factors[i], target.row(first + i), s.value_channels);
+          }
+        }
+      });
+    });
+  }
+
+  void compute(const kernels::attention_gradient& k, const memory_pool& memory, const tensor& dy,
+               const tensor& queries, const tensor& keys, const tensor& values, const tensor& saved,
+               const tensor& dqueries, const tensor& dkeys, const tensor& dvalues) const {
+    const sizes s(k.num_heads, k.causal, queries, keys, values);
+    with_isa(team_->level(), [&](auto loops) {
+      using panel = panels<T, decltype(loops)>;
+      constexpr std::size_t tile = panel::tile_rows;
+      constexpr std::size_t block = 48;  // queries whose weights are kept; whole tiles
+      static_assert(block % tile == 0);
+      const std::size_t columns = panel::padded(s.keys);
+      const std::size_t inner = panel::padded(s.channels);
+      const std::size_t outputs = panel::padded(s.value_channels);
+      // Rows that are a multiple of 4 KiB apart compete for places in a cache.
+      const std::size_t step = columns + panel::width / 2;
+      const std::size_t scratch_size = columns * (s.channels + s.value_channels) +
+                                       inner * (2 * s.keys + block + tile) +
+                                       outputs * (s.keys + block) + 2 * block * step;
+      for_heads(s, scratch_size, memory, [&](std::size_t sample, std::size_t head, T* scratch) {
+        const auto take = [&](std::size_t size) { return std::exchange(scratch, scratch + size); };
+        T* const of_keys = take(columns * s.channels);
+        T* const of_values = take(columns * s.value_channels);
+        T* const key_rows = take(inner * s.keys);
+        T* const query_rows = take(inner * block);
+        T* const dy_rows = take(outputs * block);
+        T* const weights = take(block * step);
+        T* const dscores = take(block * step);
+        T* const dq = take(inner * tile);
+        const strided_rows<T> dk{take(inner * s.keys), inner};
+        const strided_rows<T> dv{take(outputs * s.keys), outputs};
+        const auto q = s.head_of(queries, sample, head);
+        const auto g = s.head_of(dy, sample, head);
+        const auto target = s.head_of(dqueries, sample, head);
+        const T* const keep = s.saved_of(saved, sample, head);
+        panel::pack_transposed(loops, s.head_of(keys, sample, head), s.channels, s.keys, of_keys);
+        panel::pack_transposed(loops, s.head_of(values, sample, head), s.value_channels, s.keys,
+                               of_values);
+        panel::pack(loops, s.head_of(keys, sample, head), s.keys, s.channels, key_rows);
+        std::fill_n(dk.data, inner * s.keys, T{0});
+        std::fill_n(dv.data, outputs * s.keys, T{0});
+        for (std::size_t first = 0; first < s.queries; first += block) {
+          const std::size_t rows = std::min(block, s.queries - first);
+          const std::size_t end = s.end_of_keys(first + rows);
+          panel::pack(loops, {q.row(first), q.step}, rows, s.channels, query_rows);
+          panel::pack(loops, {g.row(first), g.step}, rows, s.value_channels, dy_rows);
+          for (std::size_t start = 0; start < rows; start += tile) {
+            const std::size_t count = std::min(tile, rows - start);
+            const std::size_t query = first + start;
+            const std::size_t tile_end = s.end_of_keys(query + count);
+            T* const p = weights + start * step;
+            T* const d = dscores + start * step;
+            panel::multiply(loops, q.row(query), q.step, 1, of_keys, s.channels, s.channels,
+                            tile_end, count, {p, step}, false);
+            panel::multiply(loops, g.row(query), g.step, 1, of_values, s.value_channels,
+                            s.value_channels, tile_end, count, {d, step}, false);
+            for (std::size_t i = 0; i < count; ++i) {
+              const std::size_t n = s.end_of_keys(query + i + 1);
+              T* const weight = p + i * step;
+              T* const gradient = d + i * step;
+              loops.repeat_weights(weight, n, s.scale(), keep[query + i],
+                                   keep[s.queries + query + i]);
+              loops.score_gradients(weight, loops.dot(weight, gradient, n), gradient, n);
+              std::fill(weight + n, weight + end, T{0});
+              std::fill(gradient + n, gradient + end, T{0});
+            }
+            panel::multiply(loops, d, step, 1, key_rows, s.keys, tile_end, s.channels, count,
+                            {dq, inner}, false);
+            for (std::size_t i = 0; i < count; ++i) {
+              loops.scale_to(dq + i * inner, s.scale(), target.row(query + i), s.channels);
+            }
+          }
+          for (std::size_t key = 0; key < end; key += tile) {
+            const std::size_t count = std::min(tile, end - key);
+            panel::multiply(loops, weights + key, 1, step, dy_rows, rows, rows, s.value_channels,
+                            count, {dv.row(key), dv.step}, true);
+            panel::multiply(loops, dscores + key, 1, step, query_rows, rows, rows, s.channels,
+                            count, {dk.row(key), dk.step}, true);
+          }
+        }
+        for (std::size_t key = 0; key < s.keys; ++key) {
+          loops.scale_to(dk.row(key), s.scale(), s.head_of(dkeys, sample, head).row(key),
+                         s.channels);
+          std::copy_n(dv.row(key), s.value_channels, s.head_of(dvalues, sample, head).row(key));
+        }
+      });
+    });
+  }
+
+ private:
+  struct sizes {
+    std::size_t samples, heads, queries, keys, channels, value_channels;
+    bool causal;
+
+    sizes(std::size_t num_heads, bool is_causal, const tensor& q, const tensor& k, const tensor& v)
+        : samples(q.shape()[0]),
+          heads(num_heads),
+          queries(q.shape()[1]),
+          keys(k.shape()[1]),
+          channels(q.shape()[2] / num_heads),
+          value_channels(v.shape()[2] / num_heads),
+          causal(is_causal) {}
+
+    /// Returns the end of the keys that the queries before `end_of_queries` read.
+    [[nodiscard]] std::size_t end_of_keys(std::size_t end_of_queries) const {
+      return causal ? end_of_queries : keys;
+    }
+    [[nodiscard]] T scale() const { return T{1} / std::sqrt(static_cast<T>(channels)); }
+    /// Returns the rows of one head in a tensor (N, T, H C).
+    [[nodiscard]] strided_rows<T> head_of(const tensor& x, std::size_t sample,
+                                          std::size_t head) const {
+      const std::size_t step = x.shape()[2];
+      return {x.data() + sample * x.shape()[1] * step + head * (step / heads), step};
+    }
+    [[nodiscard]] T* saved_of(const tensor& saved, std::size_t sample, std::size_t head) const {
+      return saved.data() + (sample * heads + head) * 2 * queries;
+    }
+  };
+
+  /// Calls body(sample, head, memory of the thread with `scratch_size` elements).
+  template <class Body>
+  void for_heads(const sizes& s, std::size_t scratch_size, const memory_pool& memory,
+                 const Body& body) const {
+    const detail::host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
+    team_->run(s.samples * s.heads, [&](std::size_t task, std::size_t thread) {
+      body(task / s.heads, task % s.heads, scratch.data() + thread * scratch_size);
+    });
+  }
+
+  const workers* team_;
+};
+
+}  // namespace glia::cpu_loops
