@@ -109,4 +109,7 @@ inline constexpr std::array<float, 234> gpt2{
     -3.485729163e-01F, 4.378973901e-02F,  5.835986541e-01F,  -3.123523259e-01F, -5.622903251e-01F,
     -4.500865239e-02F, -3.038849051e-01F, -1.421640089e-01F, -6.989918009e-01F};
 
+inline constexpr std::array<float, 5> gpt2_training{
+    2.925914811e+00F, 3.651090429e+00F, 4.846304582e+00F, 5.748091784e+00F, 6.257060089e+00F};
+
 }  // namespace glia_golden

@@ -60,17 +60,45 @@ def rotary_attention(max_wavelength):
     return y.transpose(1, 2).flatten(2) @ formula(27, 12, 5) + formula(28, 5)
 
 
-def gpt2():
-    """Logits (2, 9, 13). Parameter i in the order of the names is formula(17 i)."""
+def small_gpt2():
+    """Parameter i in the order of the names is formula(17 i)."""
     config = transformers.GPT2Config(vocab_size=13, n_positions=10, n_embd=12, n_layer=2, n_head=2, bos_token_id=None,
                                      eos_token_id=None)
     net = transformers.GPT2LMHeadModel(config).double().eval()
     state = net.transformer.state_dict()
     net.transformer.load_state_dict({name: formula(17 * i, *state[name].shape) for i, name in enumerate(sorted(state))})
     net.tie_weights()
-    tokens = torch.tensor([[(i * 5 + n * 3 + i * i) % 13 for i in range(9)] for n in range(2)])
+    return net
+
+
+def sequences(numbers):
+    return torch.tensor([[(i * 5 + n * 3 + i * i) % 13 for i in range(10)] for n in numbers])
+
+
+def gpt2():
+    """Logits (2, 9, 13)."""
     with torch.no_grad():
-        return net(tokens).logits
+        return small_gpt2()(sequences(range(2))[:, :9]).logits
+
+
+def gpt2_training():
+    """The loss of sequences 4 to 6 after 20, 40, ..., 100 steps of Adam on sequences 0 to 3."""
+    net = small_gpt2()
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01, eps=1e-7)
+
+    def loss_of(numbers):
+        tokens = sequences(numbers)
+        return functional.cross_entropy(net(tokens[:, :9]).logits.flatten(0, 1), tokens[:, 1:].flatten())
+
+    losses = []
+    for step in range(1, 101):
+        optimizer.zero_grad()
+        loss_of(range(4)).backward()
+        optimizer.step()
+        if step % 20 == 0:
+            with torch.no_grad():
+                losses.append(loss_of(range(4, 7)))
+    return torch.stack(losses)
 
 
 padded = torch.ones(2, 6, dtype=torch.bool)
@@ -82,4 +110,5 @@ golden_header.write("gpt_golden.hpp", HEADER, [
     ("rotary_attention", rotary_attention(1e4)),
     ("rotary_attention_of_short_waves", rotary_attention(20.0)),
     ("gpt2", gpt2()),
+    ("gpt2_training", gpt2_training()),
 ])

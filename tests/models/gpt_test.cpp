@@ -257,6 +257,30 @@ TEST_CASE("a small GPT-2 with loaded weights has the logits of transformers") {
   CHECK(with_prefix.sources.front().tensor == "transformer.wte.weight");
 }
 
+TEST_CASE("a small GPT-2 learns as transformers' does") {
+  const glia::gpt network = small_gpt();
+  glia::model net{network, {9}};
+  glia::load_parameters(net, gpt2_weights(), glia::gpt2_names(network));
+  const auto tokens = [](std::size_t first, std::size_t count, std::size_t begin) {
+    xt::xarray<float> result = xt::zeros<float>({count, std::size_t{9}});
+    for (std::size_t n = 0; n < count; ++n) {
+      for (std::size_t t = 0; t < 9; ++t) {
+        const std::size_t i = begin + t;
+        result(n, t) = static_cast<float>((i * 5 + (first + n) * 3 + i * i) % 13);
+      }
+    }
+    return result;
+  };
+  const glia::target_arrays training{tokens(0, 4, 0), tokens(0, 4, 1)};
+  const glia::target_arrays validation{tokens(4, 3, 0), tokens(4, 3, 1)};
+  const glia::softmax_cross_entropy loss;
+  glia::trainer trainer{net, loss, glia::adam{.learning_rate = 0.01}};
+  for (const float expected : glia_golden::gpt2_training) {
+    trainer.fit(training, {.epochs = 20, .batch_size = 4, .shuffle = false, .progress = nullptr});
+    CHECK(glia::evaluate(net, validation, loss).loss == Approx(expected).epsilon(1e-3));
+  }
+}
+
 TEST_CASE("a part of a tensor must be there") {
   glia::model net{glia::dense{2}, {3}};
   glia::tensor_map tensors;
