@@ -170,13 +170,38 @@ TEST_CASE("standardize marks missing values") {
 }
 
 TEST_CASE("one_hot makes a column for each class, and zeros for unknown ones") {
-  CHECK(run_layer(glia::one_hot{3}, {6, 1}, {0, 2, 3, -1, missing, 0.5F}, {}) ==
+  const glia::one_hot layer{.num_classes = 3, .ignore_unknown = true};
+  const glia::model encoder{layer, {6}};
+  const xt::xarray<float> y = encoder.predict(xt::xarray<float>{{0, 2, 3, -1, missing, 0.5F}});
+  CHECK(std::vector<float>(y.begin(), y.end()) ==
         std::vector<float>{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(layer.description() == "one_hot(3, ignore unknown)");
   CHECK(run_layer(glia::one_hot{2}, {1, 2}, {1, 0}, {}) == std::vector<float>{0, 1, 1, 0});
   CHECK(contains(message_of<glia::value_error>([] {
                    glia::model net{glia::sequential{glia::one_hot{}}, {1}};
                  }),
                  "expected a num_classes of at least 1"));
+}
+
+TEST_CASE("one_hot refuses a number that is no class") {
+  glia::model net{glia::sequential{glia::inputs{glia::input{"x", {1}, glia::identity{}},
+                                                glia::input{"class", {2}, glia::one_hot{3}}},
+                                   glia::dense{1}}};
+  const auto rows = [](float number) { return xt::xarray<float>{{9, 0, 1}, {9, 2, number}}; };
+  CHECK_NOTHROW(net.predict(rows(missing)));
+  CHECK(message_of<glia::data_error>([&] { (void)net.predict(rows(3)); }) ==
+        "sequential[0] class: one_hot(3): sample 1 of the batch has the value 3 at index 2; "
+        "expected integers from 0 to 2, or NaN for a missing value; increase num_classes, correct "
+        "the data, or set ignore_unknown, which gives zeros for unknown classes");
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.01}};
+  const float infinite = std::numeric_limits<float>::infinity();
+  for (const float number : {3.0F, -1.0F, 0.5F, infinite, -infinite}) {
+    const glia::target_arrays data{rows(number), xt::ones<float>({2, 1})};
+    const auto fit = [&] { (void)trainer.fit(data, {.epochs = 1, .progress = nullptr}); };
+    CHECK(contains(message_of<glia::data_error>(fit), "one_hot(3)"));
+    CHECK_THROWS_AS(glia::evaluate(net, data, glia::mean_squared_error{}), glia::data_error);
+    CHECK_THROWS_AS(net.predict(rows(number)), glia::data_error);
+  }
 }
 
 TEST_CASE("periodic_encoding makes sines and cosines") {

@@ -159,7 +159,7 @@ TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same n
                 {6}, 7);
   const glia::inputs columns{
       glia::input{"numbers", {2}, glia::standardize{.missing_indicator = true}},
-      glia::input{"class", {1}, glia::one_hot{4}},
+      glia::input{"class", {1}, glia::one_hot{.num_classes = 4, .ignore_unknown = true}},
       glia::input{"day", {1}, glia::periodic_encoding{7}}};
   check_written("columns of a table", sequential{columns, glia::dense{3}}, {4}, 5);
   check_written("missing values",

@@ -96,20 +96,30 @@ struct standardize {
 ///
 /// The input is (N, ..., C): C columns of class indices from 0 to K - 1, with K = `num_classes`, as
 /// in the text columns of a `csv_table`. The output is (N, ..., C * K): K columns for each column,
-/// which are 1 in the column of the class and 0 elsewhere. All other numbers, such as NaN or an
-/// index beyond K - 1, result in K zeros: they are missing or unknown. The gradient of the input is
-/// 0.
+/// which are 1 in the column of the class and 0 elsewhere. NaN, a missing value, results in K
+/// zeros. The gradient of the input is 0.
 ///
 /// Throws `shape_error` if the input does not have at least two axes, and `value_error` if
-/// `num_classes` is 0.
+/// `num_classes` is 0. If the layer reads the model's samples directly, a sample with any other
+/// number throws `data_error`, unless `ignore_unknown` is set. Behind other layers, any other
+/// number results in K zeros.
 struct one_hot {
   std::size_t num_classes = 0;  ///< Number of classes K, at least 1. Required.
+  /// Whether numbers that are no class result in K zeros, such as the index K of a text that is
+  /// unknown to a `csv_table`. By default, they are an error.
+  bool ignore_unknown = false;
 
   static constexpr std::string_view type_name = "one_hot";
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
     s.expect_value(num_classes > 0, "expected a num_classes of at least 1");
+    if (!ignore_unknown) {
+      s.expect_integers(x.shape(), num_classes,
+                        "increase num_classes, correct the data, or set ignore_unknown, which "
+                        "gives zeros for unknown classes",
+                        true);
+    }
     const tensor rows = s.device().run(kernels::one_hot{num_classes},
                                        s.device().run(kernels::to_index{}, x.value()));
     shape columns = x.shape();
@@ -117,7 +127,9 @@ struct one_hot {
     return x.owner().constant(s.device().run(kernels::reshape{columns}, rows));
   }
 
-  [[nodiscard]] std::string description() const { return text("one_hot(", num_classes, ')'); }
+  [[nodiscard]] std::string description() const {
+    return text("one_hot(", num_classes, ignore_unknown ? ", ignore unknown" : "", ')');
+  }
   friend bool operator==(const one_hot&, const one_hot&) = default;
 };
 
