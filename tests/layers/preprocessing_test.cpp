@@ -147,6 +147,37 @@ TEST_CASE("a failed adapt leaves the model unchanged") {
       "expected at least one sample"));
 }
 
+TEST_CASE("fit notes layers that adapt has not fitted") {
+  const auto notes_of = [](auto& net) {
+    glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.01}};
+    return trainer.fit(table_data(), {.epochs = 2, .batch_size = 2, .progress = nullptr}).notes;
+  };
+  const glia::sequential network{glia::standardize{}, glia::dense{1}};
+  glia::model net{network, {3}};
+  CHECK(notes_of(net) ==
+        std::vector<std::string>{
+            "the layer standardize_0 does not scale its inputs, because its statistics still have "
+            "their initial values; call glia::adapt(net, train) before fit"});
+  CHECK(notes_of(net).size() == 1);  // training has not changed them
+  glia::model adapted{network, {3}};
+  glia::adapt(adapted, table_data());
+  CHECK(notes_of(adapted).empty());
+  // Values that were set, as `load` does, or that the layer begins with, are meant.
+  net.set("standardize_0.mean", xt::xarray<float>{1, 2, 3});
+  CHECK(notes_of(net).empty());
+  glia::model given{
+      glia::sequential{glia::standardize{.mean_initializer = glia::constant(2)}, glia::dense{1}},
+      {3}};
+  CHECK(notes_of(given).empty());
+  // Two layers, one of them fitted by hand, and a shared one.
+  const glia::shared scaled{"scaled", glia::standardize{}};
+  glia::model several{glia::sequential{glia::standardize{}, scaled, scaled, glia::dense{1}}, {3}};
+  CHECK(notes_of(several).size() == 2);
+  several.set("standardize_0.scale", xt::xarray<float>{1, 2, 1});
+  REQUIRE(notes_of(several).size() == 1);
+  CHECK(contains(notes_of(several)[0], "the layer scaled does not scale"));
+}
+
 TEST_CASE("training changes no fitted statistics, and missing values do not spoil gradients") {
   glia::model net{glia::sequential{glia::standardize{.missing_indicator = true}, glia::dense{1}},
                   {3}};

@@ -86,6 +86,9 @@ class plan_writer {
     }
   }
 
+  /// Notes that `adapt` must fit the innermost running layer.
+  void add_adapted_layer() { plan_.adapted_layers.push_back(plan_.layers[open_.back()].name); }
+
   /// Adds the next input to the row of inputs. `x` is its value and `s` its shape with the batch
   /// axis. The layers that run next receive this input. Returns false if another input has this
   /// name.

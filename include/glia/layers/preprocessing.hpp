@@ -34,10 +34,11 @@ namespace detail {
 ///     y = (x - mean) / scale
 ///
 /// The input is (N, ..., C), and statistics are those of the channels C (the last axis). `adapt`
-/// computes them from a data set. Until then, the layer only replaces missing values. The
-/// statistics are parameters of the model that are not trained: `mean` (C) and `scale` (C), the
-/// standard deviation, or 1 for a channel with one value. `save`, checkpoints and `write_onnx`
-/// therefore store them with the network.
+/// computes them from a data set. Until then, the layer only replaces missing values, and `fit`
+/// adds a note to the history, unless other initial values are set. The statistics are parameters
+/// of the model that are not trained: `mean` (C) and `scale` (C), the standard deviation, or 1 for
+/// a channel with one value. `save`, checkpoints and `write_onnx` therefore store them with the
+/// network.
 ///
 /// NaN means that a value is missing. The output is 0 there, as if the value were the mean.
 ///
@@ -60,6 +61,9 @@ struct standardize {
                                    ? fitted{s.state("mean", channels, mean_initializer),
                                             s.state("scale", channels, scale_initializer)}
                                    : fit(s, x, channels);
+    if (s.is_planning() && mean_initializer == constant(0) && scale_initializer == constant(1)) {
+      s.expect_adapt();
+    }
     tape& owner = x.owner();
     const tensor is_present = ops::equal(x, x);  // NaN differs from itself
     const variable y =

@@ -192,6 +192,10 @@ class scope {
   void expect_integers(const shape& x, std::size_t count, std::string_view advice,
                        bool allows_missing = false) const;
 
+  /// Declares that the states of this layer mean nothing until `adapt` has computed them. A
+  /// training with their initial values has a note.
+  void expect_adapt() const;
+
   /// Declares the next named input x of the model. A sample is a row that holds all named inputs in
   /// this order. The layers that run next receive this input. Throws `value_error` if another input
   /// has this name.

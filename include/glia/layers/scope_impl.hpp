@@ -91,6 +91,12 @@ GLIA_INLINE void scope::expect_integers(const shape& x, std::size_t count, std::
   }
 }
 
+GLIA_INLINE void scope::expect_adapt() const {
+  if (plan_ != nullptr && !shared_.is_repeated()) {
+    plan_->add_adapted_layer();
+  }
+}
+
 GLIA_INLINE void scope::add_input(std::string_view name, const variable& x) const {
   if (plan_ != nullptr) {
     expect_value(plan_->add_input(name, x.value().number(), x.shape()),

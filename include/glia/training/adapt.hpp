@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "glia/data/dataset_view.hpp"
 #include "glia/models/model_core.hpp"
@@ -17,6 +19,10 @@ namespace detail {
 
 /// Does what `glia::adapt` does, for the part of a model that does not depend on its type.
 void adapt(model_core& net, const dataset_view& data, std::size_t batch_size);
+
+/// Returns the names of the layers that `adapt` must fit and whose states still have their initial
+/// values. States that were loaded or set count as fitted.
+[[nodiscard]] std::vector<std::string> layers_to_adapt(const model_core& net);
 
 }  // namespace detail
 

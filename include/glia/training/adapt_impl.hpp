@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -63,6 +65,22 @@ GLIA_INLINE void adapt(model_core& net, const dataset_view& data, std::size_t ba
     remaining_passes = set_statistics(net.device(), collected) ? collected.size() : 0;
   }
   net.parameters() = std::move(parameters);
+}
+
+GLIA_INLINE std::vector<std::string> layers_to_adapt(const model_core& net) {
+  std::vector<std::string> result;
+  const device& device = net.device();
+  for (const std::string& layer : net.plan().adapted_layers) {
+    const auto is_unchanged = [&](const parameter& p) {
+      return !p.spec.name.starts_with(layer + '.') ||
+             numbers_of(device, p.value) ==
+                 numbers_of(device, make_parameters({p.spec}, device, 0)[0].value);
+    };
+    if (std::all_of(net.parameters().begin(), net.parameters().end(), is_unchanged)) {
+      result.push_back(layer);
+    }
+  }
+  return result;
 }
 
 }  // namespace glia::detail
