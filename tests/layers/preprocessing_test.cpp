@@ -147,6 +147,76 @@ TEST_CASE("a failed adapt leaves the model unchanged") {
       "expected at least one sample"));
 }
 
+TEST_CASE("with invert, standardize is fitted to the targets and returns their unit") {
+  const xt::xarray<float> x{{1, 2}, {3, 4}, {5, 9}};
+  const xt::xarray<float> targets{{1000, -5}, {1010, -5}, {1020, missing}};
+  const glia::target_arrays data{x, targets};
+  const glia::standardize last{.invert = true};
+  CHECK(last.description() == "standardize, invert");
+  auto net = glia::model{last, {2}, glia::cpu<double>()};
+  for (const std::size_t batch_size : {0U, 2U}) {
+    glia::adapt(net, data, {.batch_size = batch_size});
+    CHECK(net.get<double>("standardize_0.mean")(0) == Approx(1010));
+    CHECK(net.get<double>("standardize_0.mean")(1) == -5);
+    CHECK(net.get<double>("standardize_0.scale")(0) == Approx(std::sqrt(200.0 / 3)));
+    CHECK(net.get<double>("standardize_0.scale")(1) == 1);
+  }
+  const auto y = net.predict<double>(x);
+  CHECK(y(0, 0) == Approx(1010 + std::sqrt(200.0 / 3)));
+  CHECK(y(2, 1) == Approx(-5 + 9));
+
+  // It is the inverse of a layer that is fitted to the same numbers.
+  auto both = glia::model{glia::sequential{glia::standardize{}, last}, {2}, glia::cpu<double>()};
+  const xt::xarray<float> numbers{{1, 80}, {3, 70}, {5, 20}};
+  glia::adapt(both, glia::target_arrays{numbers, numbers});
+  CHECK(xt::allclose(both.predict<double>(numbers), numbers));
+
+  // The gradient of the input is the scale.
+  glia::tape tape(net.device());
+  std::vector<glia::gradient_slot> slots;
+  const std::vector<double> row{0.5, -1};
+  const auto leaf = tape.leaf(net.device().from_host(std::span<const double>(row), {1, 2}));
+  tape.backward(net.forward(leaf, slots, glia::run_mode::training, {}));
+  std::vector<double> gradient(2);
+  net.device().to_host(tape.gradient(leaf.slot()), std::span<double>(gradient));
+  CHECK(gradient[0] == Approx(std::sqrt(200.0 / 3)));
+  CHECK(gradient[1] == 1);
+}
+
+TEST_CASE("a network with an inverted last layer learns targets far from 0") {
+  xt::xarray<float> x{-1, 0, 1, 2};
+  x.reshape({4, 1});
+  const glia::target_arrays data{x, 5000.0F + 100.0F * x};
+  glia::model net{
+      glia::sequential{glia::standardize{}, glia::dense{1}, glia::standardize{.invert = true}},
+      {1}};
+  glia::adapt(net, data);
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::adam{0.05}};
+  const auto history = trainer.fit(data, {.epochs = 200, .progress = nullptr});
+  CHECK(history.notes.empty());
+  CHECK(net.predict(x)(3, 0) == Approx(5200).margin(1));
+}
+
+TEST_CASE("with invert, adapt needs targets of the shape of the layer's output") {
+  auto net = model_of(glia::standardize{.invert = true});
+  CHECK(message_of<glia::shape_error>([&] { glia::adapt(net, table_data()); }) ==
+        "sequential[0] standardize, invert: adapt fits a layer with invert to the targets of the "
+        "data "
+        "set, so expected targets (N, 3), got (N, 1); pass a data set whose targets have the shape "
+        "of the layer's output");
+  CHECK(contains(message_of<glia::shape_error>([&] {
+                   glia::adapt(net, glia::labeled_arrays{table(), xt::zeros<int>({4})});
+                 }),
+                 "expected targets (N, 3), got class labels"));
+  CHECK((net.get("standardize_0.mean") == xt::zeros<float>({3})));
+  const xt::xarray<float> endless{{1, 2, std::numeric_limits<float>::infinity()}};
+  CHECK_THROWS_AS(glia::adapt(net, glia::target_arrays{endless, endless}), glia::data_error);
+  CHECK(contains(message_of<glia::value_error>([] {
+                   (void)model_of(glia::standardize{.missing_indicator = true, .invert = true});
+                 }),
+                 "expected only one of invert and missing_indicator, got both"));
+}
+
 TEST_CASE("fit notes layers that adapt has not fitted") {
   const auto notes_of = [](auto& net) {
     glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.01}};

@@ -166,6 +166,8 @@ TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same n
                 sequential{glia::lambda{"sqrt", [](auto x) { return glia::ops::sqrt(x); }},
                            glia::standardize{.missing_indicator = true}},
                 {5});
+  check_written("a unit of targets", sequential{glia::dense{3}, glia::standardize{.invert = true}},
+                {5});
   check_written(
       "volumes",
       sequential{glia::conv3d{.filters = 4, .kernel_size = {2, 3, 3}, .padding = glia::same},

@@ -42,13 +42,21 @@ namespace detail {
 ///
 /// NaN means that a value is missing. The output is 0 there, as if the value were the mean.
 ///
+/// With `invert`, the layer computes y = mean + scale * x, and `adapt` fits it to the targets of
+/// the data set. As the last layer of a model, it turns numbers near 0, which a network learns
+/// fast, into predictions in the unit of the targets.
+///
 /// The output is (N, ..., C), or (N, ..., 2 C) with `missing_indicator`.
 ///
-/// Throws `shape_error` if the input does not have at least two axes.
+/// Throws `shape_error` if the input does not have at least two axes, and `value_error` if `invert`
+/// and `missing_indicator` are both set. With `invert`, `adapt` throws `shape_error` unless the
+/// targets have the shape of the layer's output.
 struct standardize {
   /// Whether the layer appends a channel for each input channel, which is 1 where the value is
   /// missing and 0 elsewhere.
   bool missing_indicator = false;
+  /// Whether the layer applies the inverse transformation, with the statistics of the targets.
+  bool invert = false;
   initializer mean_initializer = constant(0);   ///< Means before `adapt`.
   initializer scale_initializer = constant(1);  ///< Scales before `adapt`.
 
@@ -56,6 +64,8 @@ struct standardize {
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
+    s.expect_value(!invert || !missing_indicator,
+                   "expected only one of invert and missing_indicator, got both");
     const shape channels{x.shape().back()};
     const auto [mean, scale] = s.adaptation() == nullptr
                                    ? fitted{s.state("mean", channels, mean_initializer),
@@ -65,6 +75,9 @@ struct standardize {
       s.expect_adapt();
     }
     tape& owner = x.owner();
+    if (invert) {
+      return x * owner.constant(scale) + owner.constant(mean);
+    }
     const tensor is_present = ops::equal(x, x);  // NaN differs from itself
     const variable y =
         detail::select_or_zero(is_present, ops::true_divide(x - mean, owner.constant(scale)));
@@ -72,7 +85,9 @@ struct standardize {
   }
 
   [[nodiscard]] std::string description() const {
-    return missing_indicator ? "standardize, missing indicator" : "standardize";
+    return invert              ? "standardize, invert"
+           : missing_indicator ? "standardize, missing indicator"
+                               : "standardize";
   }
   friend bool operator==(const standardize&, const standardize&) = default;
 
@@ -82,12 +97,23 @@ struct standardize {
     tensor scale;
   };
 
-  /// Adds x to the statistics that `adapt` collects. Returns the current values of the states.
+  /// Adds x, or the targets, to the statistics that `adapt` collects. Returns the current values of
+  /// the states.
   [[nodiscard]] fitted fit(scope& s, const variable& x, const shape& channels) const {
     tensor& mean = s.mutable_state("mean", channels, mean_initializer);
     tensor& scale = s.mutable_state("scale", channels, scale_initializer);
-    detail::fitted_layer& layer = (*s.adaptation())[&mean];
+    detail::adaptation& collected = *s.adaptation();
+    detail::fitted_layer& layer = collected.layers[&mean];
     layer.scale = &scale;
+    if (invert) {
+      const shape& targets = collected.target_shape;
+      s.expect(targets == x.shape(), "adapt fits a layer with invert to the targets of the data ",
+               "set, so expected targets ", batch_text(x.shape()), ", got ",
+               targets.rank() == 0 ? "class labels" : text(batch_text(targets)),
+               "; pass a data set whose targets have the shape of the layer's output");
+      layer.statistics.add(collected.targets, channels[0]);
+      return {mean, scale};
+    }
     const auto add = [&](const auto& values) {
       layer.statistics.add(std::span(values), channels[0]);
     };
