@@ -1,5 +1,6 @@
 #include <cmath>
 #include <glia/layers/preprocessing.hpp>
+#include <glia/models/model_file.hpp>
 #include <glia/training/adapt.hpp>
 #include <limits>
 #include <numbers>
@@ -195,6 +196,15 @@ TEST_CASE("a network with an inverted last layer learns targets far from 0") {
   const auto history = trainer.fit(data, {.epochs = 200, .progress = nullptr});
   CHECK(history.notes.empty());
   CHECK(net.predict(x)(3, 0) == Approx(5200).margin(1));
+
+  // A file has the statistics, so that a loaded model needs no adapt.
+  const test::temporary_folder scratch;
+  glia::save(net, scratch.path() / "net.safetensors");
+  glia::model loaded{net.description(), {1}, glia::cpu<float>(), {.seed = 2}};
+  glia::load(loaded, scratch.path() / "net.safetensors");
+  CHECK((loaded.predict(x) == net.predict(x)));
+  glia::trainer again{loaded, glia::mean_squared_error{}, glia::adam{}};
+  CHECK(again.fit(data, {.progress = nullptr}).notes.empty());
 }
 
 TEST_CASE("with invert, adapt needs targets of the shape of the layer's output") {
