@@ -1,5 +1,6 @@
 #include <glia/data/sliding_windows.hpp>
 #include <glia/data/time_split.hpp>
+#include <glia/data/weighted_samples.hpp>
 #include <glia/models/forecast.hpp>
 
 #include "catch.hpp"
@@ -100,6 +101,35 @@ TEST_CASE("a split by time keeps the targets of the test out of the training") {
                  "test_size between 0 and 1, got 1"));
   CHECK(contains(message_of<glia::value_error>([&] { (void)glia::time_split(windows, {0.05}); }),
                  "expected windows to train and to test, got 15 and 0"));
+}
+
+TEST_CASE("windows that overlap are not shuffled before a split") {
+  const glia::sliding_windows windows(counted(20), {.length = 3, .horizon = 2});
+  CHECK(message_of<glia::value_error>([&] { (void)glia::train_test_split(windows); }) ==
+        "train_test_split: expected samples that do not overlap, because they are shuffled: of two "
+        "overlapping windows, one would be used for training and one for testing; use time_split "
+        "or walk_forward, or set shuffle to false to test windows that follow each other");
+  CHECK(contains(message_of<glia::value_error>([&] { (void)glia::k_fold(windows, 2); }),
+                 "k_fold: expected samples that do not overlap"));
+  // The advice.
+  CHECK_NOTHROW(glia::time_split(windows));
+  CHECK(glia::train_test_split(windows, {.shuffle = false}).test.samples() ==
+        std::vector<std::uint32_t>{13, 14, 15});
+  CHECK(glia::k_fold(windows, 2, {.shuffle = false})[0].test.samples().front() == 0);
+  // Views of windows are windows.
+  const auto [train, test] = glia::time_split(windows);
+  CHECK_THROWS_AS(glia::train_test_split(train), glia::value_error);
+  CHECK_NOTHROW(glia::train_test_split(train, {.shuffle = false}));
+  const glia::weighted_samples weighted(windows, xt::ones<float>({windows.size()}));
+  CHECK_THROWS_AS(glia::train_test_split(weighted), glia::value_error);
+  // Without a common step, the order does not matter: 3 + 1 + 2 steps in a window.
+  for (const std::size_t stride : {5U, 6U}) {
+    const glia::sliding_windows apart(counted(30),
+                                      {.length = 3, .horizon = 2, .gap = 1, .stride = stride});
+    CHECK(apart.samples_overlap() == (stride == 5));
+    const auto split = [&] { (void)glia::train_test_split(apart); };
+    CHECK(message_of<glia::value_error>(split).empty() == (stride == 6));
+  }
 }
 
 TEST_CASE("a walk-forward validation tests each block by what lies before it") {

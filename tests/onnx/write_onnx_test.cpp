@@ -166,12 +166,14 @@ TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same n
                 {6}, 7);
   const glia::inputs columns{
       glia::input{"numbers", {2}, glia::standardize{.missing_indicator = true}},
-      glia::input{"class", {1}, glia::one_hot{4}},
+      glia::input{"class", {1}, glia::one_hot{.num_classes = 4, .ignore_unknown = true}},
       glia::input{"day", {1}, glia::periodic_encoding{7}}};
   check_written("columns of a table", sequential{columns, glia::dense{3}}, {4}, 5);
   check_written("missing values",
                 sequential{glia::lambda{"sqrt", [](auto x) { return glia::ops::sqrt(x); }},
                            glia::standardize{.missing_indicator = true}},
+                {5});
+  check_written("a unit of targets", sequential{glia::dense{3}, glia::standardize{.invert = true}},
                 {5});
   check_written(
       "volumes",

@@ -334,15 +334,30 @@ TEST_CASE("an epoch that is cut in another way cannot be gone on with") {
     options.resume = true;
     return message_of<glia::value_error>([&] { o.trainer.fit(test::quadrants{samples}, options); });
   };
-  CHECK(error(25, {.batch_size = 5}) ==
-        "fit: the epoch to resume has 25 shuffled samples in batches of 10, but this call of fit "
-        "has 25 shuffled samples in batches of 5; use the same data and options, or begin the next "
-        "epoch without resume");
+  CHECK(
+      error(25, {.batch_size = 5}) ==
+      "fit: the epoch to resume has 25 shuffled samples in batches of 10, but this call of fit "
+      "has 25 shuffled samples in batches of 5; either finish this epoch with the data and options "
+      "that it had, which end it with .epochs = 1, and change them then; or begin a new epoch "
+      "with .resume = false, which, with checkpoints, needs another folder and glia::load(net, "
+      "checkpoint)");
   CHECK(contains(error(24, {.batch_size = 10}), "24 shuffled samples"));
   CHECK(
       contains(error(25, {.batch_size = 10, .shuffle = false}), "this call of fit has 25 samples"));
   CHECK(contains(error(25, {.batch_size = 10, .metrics = {glia::top_k_accuracy(2)}}),
                  "has the metrics accuracy, but this call of fit has top_2_accuracy; use"));
+  // The advice: finish the epoch first, or begin the next one.
+  const glia::training_state interrupted = o.trainer.state();
+  CHECK(error(25, {.epochs = 1, .batch_size = 10}).empty());
+  CHECK(o.trainer.state().step == 3);
+  CHECK(error(25, {.epochs = 2, .batch_size = 5}).empty());
+  CHECK(o.trainer.state().step == 8);
+  CHECK(o.trainer.state().history.size() == 2);
+  o.trainer.restore(interrupted);
+  CHECK(contains(error(25, {.batch_size = 5}), ".epochs = 1"));
+  o.trainer.fit(test::quadrants{25}, {.batch_size = 5, .progress = nullptr, .resume = false});
+  CHECK(o.trainer.state().step == 6);
+  CHECK(o.trainer.state().epoch == 2);
 }
 
 TEST_CASE("early stopping stops after the patience and gives back the best parameters") {

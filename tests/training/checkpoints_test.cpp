@@ -337,6 +337,31 @@ TEST_CASE("a training is not gone on with by an optimizer that keeps other numbe
         "training: the optimizer is adamw(0.002, weight decay 0.01), it was adam(0.01)");
 }
 
+TEST_CASE("the advice for a checkpoint in the middle of an epoch of other batches works") {
+  checkpointed<> run;
+  run.fit(3, {checkpoints(run.folder), interrupt_at(7)});
+  const glia::adam rule{0.02};
+  const auto other_batches = [&] { fit_with(rule, run.folder, 3, 15); };
+  CHECK(contains(message_of<glia::value_error>(other_batches),
+                 "which end it with .epochs = 2, and change them then; or begin a new epoch with "
+                 ".resume = false, which, with checkpoints, needs another folder and "
+                 "glia::load(net, checkpoint)"));
+
+  glia::model net{checkpointed_network(), {2}};
+  glia::load(net, checkpoints::newest_first(run.folder).at(0));
+  CHECK(net.get("dense_0.kernel")(0, 0) == std::get<0>(run.state.tensors.at(0).values).at(0));
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, rule};
+  const auto begin_in = [&](const std::filesystem::path& folder) {
+    trainer.fit(test::quadrants{45},
+                {.batch_size = 15, .progress = nullptr, .callbacks = {checkpoints(folder)}});
+  };
+  CHECK_THROWS_AS(begin_in(run.folder), glia::data_error);
+  CHECK_NOTHROW(begin_in(run.scratch.path() / "other"));
+
+  CHECK(fit_with(rule, run.folder, 2).epochs.size() == 2);
+  CHECK(fit_with(rule, run.folder, 3, 15).epochs.size() == 3);
+}
+
 TEST_CASE("what has changed since a training was interrupted is noted") {
   const test::temporary_folder scratch;
   CHECK(fit_with(glia::adam{0.01}, scratch.path(), 1).notes.empty());

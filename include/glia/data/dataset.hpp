@@ -119,6 +119,13 @@ concept writes_whole_rows = requires {
   requires D::writes_whole_rows;
 };
 
+/// A data set whose samples may share values, such as windows over a time series.
+/// `samples_overlap()` returns whether they do.
+template <class D>
+concept overlapping_dataset = requires(const D& d) {
+  { d.samples_overlap() } -> std::same_as<bool>;
+};
+
 /// Throws `data_error` if there are more samples than 32-bit indices can count.
 inline void require_numbered(std::string_view subject, std::size_t samples) {
   constexpr std::size_t max_samples = std::numeric_limits<std::uint32_t>::max();

@@ -48,7 +48,8 @@ struct window_position {
 /// is shorter than a window has no windows.
 ///
 /// Split it with `time_split` or `walk_forward`. A random split would put nearly the same windows
-/// into the training and the test part.
+/// into the training and the test part, so `train_test_split` and `k_fold` refuse to shuffle
+/// windows that overlap.
 ///
 /// Throws `shape_error` if a series does not have one or two axes, or if series have different
 /// numbers of columns. Throws `value_error` if there are no series, if an option is out of its
@@ -121,6 +122,8 @@ class sliding_windows {
     const std::size_t target = first + options_.length + options_.gap;
     return {series, first, target, target + options_.horizon};
   }
+  /// Returns whether steps of a window, of its input, gap or target, belong to the next one, too.
+  [[nodiscard]] bool samples_overlap() const { return options_.stride < reach(); }
   /// Returns the series, in the order of the constructor.
   [[nodiscard]] const std::vector<xt::xarray<float>>& series() const { return *series_; }
   /// Returns the options, with all target columns.

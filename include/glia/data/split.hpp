@@ -70,6 +70,20 @@ namespace detail {
   return order;
 }
 
+/// Throws `value_error` if samples are to be shuffled that share values: the same values would be
+/// used for training and for testing.
+template <dataset D>
+void require_separate_samples(std::string_view caller, const D& data, bool shuffled) {
+  if constexpr (overlapping_dataset<D>) {
+    require<value_error>(
+        !shuffled || !data.samples_overlap(), caller,
+        ": expected samples that do not overlap, because they are shuffled: of two "
+        "overlapping windows, one would be used for training and one for testing; "
+        "use time_split or walk_forward, or set shuffle to false to test windows "
+        "that follow each other");
+  }
+}
+
 /// Returns k + 1 positions: where each fold of equal size begins, and the end of the last.
 [[nodiscard]] inline std::vector<std::size_t> equal_folds(std::size_t samples, std::size_t k) {
   std::vector<std::size_t> borders;
@@ -191,7 +205,7 @@ void hold_out_of_each_class(const D& data, std::size_t held_out,
 ///
 /// Throws `value_error` if the data set is empty, if `test_size` is not between 0 and 1, or if
 /// `train` or `test` would be empty. Throws `value_error`, too, if `stratify` is set for a data set
-/// without class labels.
+/// without class labels, or if `shuffle` is set for `sliding_windows` that overlap.
 template <dataset D>
 [[nodiscard]] train_and_test<D> train_test_split(const D& data,
                                                  const train_test_split_options& options = {}) {
@@ -201,6 +215,7 @@ template <dataset D>
   require<value_error>(labeled_dataset<D> || !options.stratify,
                        "train_test_split: stratify needs class labels, but this data set has "
                        "target values; set stratify to false");
+  detail::require_separate_samples("train_test_split", data, options.shuffle);
   auto order = detail::order_of("train_test_split", data.size(), options.shuffle, options.seed);
   const auto held_out =
       static_cast<std::size_t>(std::round(options.test_size * static_cast<double>(order.size())));
@@ -229,14 +244,15 @@ train_and_test<D> train_test_split(const D&& data,
 ///     for (const auto& [train, test] : glia::k_fold(data, 5)) {
 ///
 /// Throws `value_error` if the data set is empty or k is not between 2 and the number of samples.
-/// Throws `value_error`, too, if `stratify` is set for a data set without class labels or if no
-/// class has k samples.
+/// Throws `value_error`, too, if `stratify` is set for a data set without class labels, if no class
+/// has k samples, or if `shuffle` is set for `sliding_windows` that overlap.
 template <dataset D>
 [[nodiscard]] std::vector<train_and_test<D>> k_fold(const D& data, std::size_t k,
                                                     const k_fold_options& options = {}) {
   require<value_error>(labeled_dataset<D> || !options.stratify,
                        "k_fold: stratify needs class labels, but this data set has target values; "
                        "set stratify to false");
+  detail::require_separate_samples("k_fold", data, options.shuffle);
   auto order = detail::order_of("k_fold", data.size(), options.shuffle, options.seed);
   const std::size_t size = order.size();
   require<value_error>(k >= 2 && k <= size, "k_fold: expected k from 2 to ", size,

@@ -99,6 +99,9 @@ class subset {
     data_->targets(of_data(samples), values, epoch);
   }
   [[nodiscard]] bool varies() const requires varying_dataset<D> { return data_->varies(); }
+  [[nodiscard]] bool samples_overlap() const requires detail::overlapping_dataset<D> {
+    return data_->samples_overlap();
+  }
 
  private:
   [[nodiscard]] std::vector<std::uint32_t> of_data(std::span<const std::uint32_t> samples) const {

@@ -79,6 +79,9 @@ class weighted_samples {
     data_->targets(samples, values, epoch);
   }
   [[nodiscard]] bool varies() const requires varying_dataset<D> { return data_->varies(); }
+  [[nodiscard]] bool samples_overlap() const requires detail::overlapping_dataset<D> {
+    return data_->samples_overlap();
+  }
 
  private:
   const D* data_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/shape.hpp"
 #include "glia/kernels/tensor.hpp"
 
 namespace glia::detail {
@@ -74,8 +75,13 @@ struct fitted_layer {
   tensor* scale = nullptr;
 };
 
-/// The layers that `adapt` fits, by their parameter for the means. A shared layer has the same
-/// parameters wherever it runs, so it has one entry.
-using adaptation = std::map<tensor*, fitted_layer>;
+/// The layers that `adapt` fits, and the targets of the batch on which the model runs.
+struct adaptation {
+  /// The layers by their parameter for the means. A shared layer has the same parameters wherever
+  /// it runs, so it has one entry.
+  std::map<tensor*, fitted_layer> layers{};
+  shape target_shape{};              ///< Shape of the targets, (N, ...); no axes for class labels.
+  std::span<const float> targets{};  ///< Values of the targets.
+};
 
 }  // namespace glia::detail

@@ -38,7 +38,7 @@ struct embedding {
                    "expected an input_dim of 1 to 2^24 and an output_dim of at least 1");
     s.expect(!mask_zero || x.shape().rank() == 2,
              "mask_zero expects sequences of integers (N, T), got ", batch_text(x.shape()));
-    s.expect_integers(x.shape(), input_dim);
+    s.expect_integers(x.shape(), input_dim, "increase input_dim, or correct the data");
     const variable table =
         s.parameter("embeddings", {input_dim, output_dim}, embeddings_initializer);
     if (mask_zero) {

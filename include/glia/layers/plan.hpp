@@ -60,6 +60,7 @@ struct model_plan {
   /// run. If a model has no named outputs, its last layer or join is its output.
   std::vector<layer_node> nodes = {};
   std::vector<detail::integer_range> integers = {};  ///< Parts of a sample that must hold integers.
+  std::vector<std::string> adapted_layers = {};      ///< Names of the layers that `adapt` must fit.
 
   /// Returns the number of floating-point operations of the forward pass for one sample.
   [[nodiscard]] double flops() const {

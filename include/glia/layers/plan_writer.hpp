@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/integer_range.hpp"
 #include "glia/core/output_kind.hpp"
 #include "glia/core/row_part.hpp"
 #include "glia/graph/graph.hpp"
@@ -75,15 +76,18 @@ class plan_writer {
   /// axes or changed the shape.
   [[nodiscard]] bool as_given(const shape& x) const { return as_given_ && x == input_; }
 
-  /// Notes that the samples must hold integers below `count`. Does nothing if an earlier layer has
-  /// already processed the input. Error messages begin with `message_prefix`.
-  void integers_below(const shape& x, std::size_t count, std::string message_prefix) {
+  /// Notes that the input x must hold integers, and sets the place of their range in a sample. Does
+  /// nothing if an earlier layer has already processed the input.
+  void add_integers(const shape& x, integer_range range) {
     if (untouched_ && x == input_) {
-      const std::size_t size = sample_of(x).size();
-      plan_.integers.push_back(
-          {input_offset_, input_offset_ + size, count, std::move(message_prefix)});
+      range.first = input_offset_;
+      range.end = input_offset_ + sample_of(x).size();
+      plan_.integers.push_back(std::move(range));
     }
   }
+
+  /// Notes that `adapt` must fit the innermost running layer.
+  void add_adapted_layer() { plan_.adapted_layers.push_back(plan_.layers[open_.back()].name); }
 
   /// Adds the next input to the row of inputs. `x` is its value and `s` its shape with the batch
   /// axis. The layers that run next receive this input. Returns false if another input has this

@@ -34,20 +34,29 @@ namespace detail {
 ///     y = (x - mean) / scale
 ///
 /// The input is (N, ..., C), and statistics are those of the channels C (the last axis). `adapt`
-/// computes them from a data set. Until then, the layer only replaces missing values. The
-/// statistics are parameters of the model that are not trained: `mean` (C) and `scale` (C), the
-/// standard deviation, or 1 for a channel with one value. `save`, checkpoints and `write_onnx`
-/// therefore store them with the network.
+/// computes them from a data set. Until then, the layer only replaces missing values, and `fit`
+/// adds a note to the history, unless other initial values are set. The statistics are parameters
+/// of the model that are not trained: `mean` (C) and `scale` (C), the standard deviation, or 1 for
+/// a channel with one value. `save`, checkpoints and `write_onnx` therefore store them with the
+/// network.
 ///
 /// NaN means that a value is missing. The output is 0 there, as if the value were the mean.
 ///
+/// With `invert`, the layer computes y = mean + scale * x, and `adapt` fits it to the targets of
+/// the data set. As the last layer of a model, it turns numbers near 0, which a network learns
+/// fast, into predictions in the unit of the targets.
+///
 /// The output is (N, ..., C), or (N, ..., 2 C) with `missing_indicator`.
 ///
-/// Throws `shape_error` if the input does not have at least two axes.
+/// Throws `shape_error` if the input does not have at least two axes, and `value_error` if `invert`
+/// and `missing_indicator` are both set. With `invert`, `adapt` throws `shape_error` unless the
+/// targets have the shape of the layer's output.
 struct standardize {
   /// Whether the layer appends a channel for each input channel, which is 1 where the value is
   /// missing and 0 elsewhere.
   bool missing_indicator = false;
+  /// Whether the layer applies the inverse transformation, with the statistics of the targets.
+  bool invert = false;
   initializer mean_initializer = constant(0);   ///< Means before `adapt`.
   initializer scale_initializer = constant(1);  ///< Scales before `adapt`.
 
@@ -55,12 +64,20 @@ struct standardize {
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
+    s.expect_value(!invert || !missing_indicator,
+                   "expected only one of invert and missing_indicator, got both");
     const shape channels{x.shape().back()};
     const auto [mean, scale] = s.adaptation() == nullptr
                                    ? fitted{s.state("mean", channels, mean_initializer),
                                             s.state("scale", channels, scale_initializer)}
                                    : fit(s, x, channels);
+    if (s.is_planning() && mean_initializer == constant(0) && scale_initializer == constant(1)) {
+      s.expect_adapt();
+    }
     tape& owner = x.owner();
+    if (invert) {
+      return x * owner.constant(scale) + owner.constant(mean);
+    }
     const tensor is_present = ops::equal(x, x);  // NaN differs from itself
     const variable y =
         detail::select_or_zero(is_present, ops::true_divide(x - mean, owner.constant(scale)));
@@ -68,7 +85,9 @@ struct standardize {
   }
 
   [[nodiscard]] std::string description() const {
-    return missing_indicator ? "standardize, missing indicator" : "standardize";
+    return invert              ? "standardize, invert"
+           : missing_indicator ? "standardize, missing indicator"
+                               : "standardize";
   }
   friend bool operator==(const standardize&, const standardize&) = default;
 
@@ -78,12 +97,23 @@ struct standardize {
     tensor scale;
   };
 
-  /// Adds x to the statistics that `adapt` collects. Returns the current values of the states.
+  /// Adds x, or the targets, to the statistics that `adapt` collects. Returns the current values of
+  /// the states.
   [[nodiscard]] fitted fit(scope& s, const variable& x, const shape& channels) const {
     tensor& mean = s.mutable_state("mean", channels, mean_initializer);
     tensor& scale = s.mutable_state("scale", channels, scale_initializer);
-    detail::fitted_layer& layer = (*s.adaptation())[&mean];
+    detail::adaptation& collected = *s.adaptation();
+    detail::fitted_layer& layer = collected.layers[&mean];
     layer.scale = &scale;
+    if (invert) {
+      const shape& targets = collected.target_shape;
+      s.expect(targets == x.shape(), "adapt fits a layer with invert to the targets of the data ",
+               "set, so expected targets ", batch_text(x.shape()), ", got ",
+               targets.rank() == 0 ? "class labels" : text(batch_text(targets)),
+               "; pass a data set whose targets have the shape of the layer's output");
+      layer.statistics.add(collected.targets, channels[0]);
+      return {mean, scale};
+    }
     const auto add = [&](const auto& values) {
       layer.statistics.add(std::span(values), channels[0]);
     };
@@ -96,20 +126,30 @@ struct standardize {
 ///
 /// The input is (N, ..., C): C columns of class indices from 0 to K - 1, with K = `num_classes`, as
 /// in the text columns of a `csv_table`. The output is (N, ..., C * K): K columns for each column,
-/// which are 1 in the column of the class and 0 elsewhere. All other numbers, such as NaN or an
-/// index beyond K - 1, result in K zeros: they are missing or unknown. The gradient of the input is
-/// 0.
+/// which are 1 in the column of the class and 0 elsewhere. NaN, a missing value, results in K
+/// zeros. The gradient of the input is 0.
 ///
 /// Throws `shape_error` if the input does not have at least two axes, and `value_error` if
-/// `num_classes` is 0.
+/// `num_classes` is 0. If the layer reads the model's samples directly, a sample with any other
+/// number throws `data_error`, unless `ignore_unknown` is set. Behind other layers, any other
+/// number results in K zeros.
 struct one_hot {
   std::size_t num_classes = 0;  ///< Number of classes K, at least 1. Required.
+  /// Whether numbers that are no class result in K zeros, such as the index K of a text that is
+  /// unknown to a `csv_table`. By default, they are an error.
+  bool ignore_unknown = false;
 
   static constexpr std::string_view type_name = "one_hot";
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
     s.expect_value(num_classes > 0, "expected a num_classes of at least 1");
+    if (!ignore_unknown) {
+      s.expect_integers(x.shape(), num_classes,
+                        "increase num_classes, correct the data, or set ignore_unknown, which "
+                        "gives zeros for unknown classes",
+                        true);
+    }
     const tensor rows = s.device().run(kernels::one_hot{num_classes},
                                        s.device().run(kernels::to_index{}, x.value()));
     shape columns = x.shape();
@@ -117,7 +157,9 @@ struct one_hot {
     return x.owner().constant(s.device().run(kernels::reshape{columns}, rows));
   }
 
-  [[nodiscard]] std::string description() const { return text("one_hot(", num_classes, ')'); }
+  [[nodiscard]] std::string description() const {
+    return text("one_hot(", num_classes, ignore_unknown ? ", ignore unknown" : "", ')');
+  }
   friend bool operator==(const one_hot&, const one_hot&) = default;
 };
 

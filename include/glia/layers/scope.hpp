@@ -186,9 +186,15 @@ class scope {
   /// input.
   void set_input_origin(const output_origin& origin) const;
 
-  /// Declares that this layer's input must hold integers from 0 to `count` - 1. The model's samples
-  /// are checked if this layer reads them directly.
-  void expect_integers(const shape& x, std::size_t count) const;
+  /// Declares that this layer's input must hold integers from 0 to `count` - 1 or, if
+  /// `allows_missing` is set, NaN. The model's samples are checked if this layer reads them
+  /// directly. `advice` is a literal that ends the error message: "increase input_dim".
+  void expect_integers(const shape& x, std::size_t count, std::string_view advice,
+                       bool allows_missing = false) const;
+
+  /// Declares that the states of this layer mean nothing until `adapt` has computed them. A
+  /// training with their initial values has a note.
+  void expect_adapt() const;
 
   /// Declares the next named input x of the model. A sample is a row that holds all named inputs in
   /// this order. The layers that run next receive this input. Throws `value_error` if another input

@@ -84,9 +84,16 @@ GLIA_INLINE void scope::expect_channels_last(const shape& x) const {
          " channels, add reshape{{", x[1], ", ", x[2], ", ", x[3], "}} before this layer");
 }
 
-GLIA_INLINE void scope::expect_integers(const shape& x, std::size_t count) const {
+GLIA_INLINE void scope::expect_integers(const shape& x, std::size_t count, std::string_view advice,
+                                        bool allows_missing) const {
   if (plan_ != nullptr) {
-    plan_->integers_below(x, count, location_text());
+    plan_->add_integers(x, {0, 0, count, location_text(), advice, allows_missing});
+  }
+}
+
+GLIA_INLINE void scope::expect_adapt() const {
+  if (plan_ != nullptr && !shared_.is_repeated()) {
+    plan_->add_adapted_layer();
   }
 }
 

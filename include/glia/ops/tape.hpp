@@ -37,7 +37,8 @@ struct gradient_slot {
 /// A tensor on a tape. Ops take and return variables.
 ///
 /// Ops on variables are recorded for automatic differentiation. A variable is cheap to copy. Its
-/// tape must exist as long as the variable is used.
+/// tape must exist as long as ops use the variable; this is not checked. Only `value`, `shape` and
+/// `slot` work without the tape.
 class variable {
  public:
   variable(tape& owner, tensor value, gradient_slot slot)

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,8 @@ namespace glia::detail {
   std::vector<gradient_slot> slots;
   for_each_batch(data, batch_size_for(batch_size, net.sample_shape()), [&](const batch& b) {
     net.require_integers(std::span<const float>(b.inputs), model_part::whole);
+    collected.target_shape = b.target_shape;
+    collected.targets = b.targets;
     tape unused(net.device());
     scope s(unused, parameters, slots, collected);
     const tensor x =
@@ -40,7 +44,7 @@ namespace glia::detail {
     is_changed = is_changed || numbers_of(device, fitted) != numbers_of(device, parameter);
     parameter = fitted;
   };
-  for (const auto& [mean, layer] : collected) {
+  for (const auto& [mean, layer] : collected.layers) {
     set(*mean, layer.statistics.means());
     set(*layer.scale, layer.statistics.deviations());
   }
@@ -57,12 +61,28 @@ GLIA_INLINE void adapt(model_core& net, const dataset_view& data, std::size_t ba
   std::size_t remaining_passes = 1;
   for (std::size_t pass = 0; pass < remaining_passes; ++pass) {
     adaptation collected = collect(net, parameters, data, batch_size);
-    require<value_error>(!collected.empty(),
+    require<value_error>(!collected.layers.empty(),
                          "adapt: the model has no layer that is fitted to data, such as "
                          "glia::standardize");
-    remaining_passes = set_statistics(net.device(), collected) ? collected.size() : 0;
+    remaining_passes = set_statistics(net.device(), collected) ? collected.layers.size() : 0;
   }
   net.parameters() = std::move(parameters);
+}
+
+GLIA_INLINE std::vector<std::string> layers_to_adapt(const model_core& net) {
+  std::vector<std::string> result;
+  const device& device = net.device();
+  for (const std::string& layer : net.plan().adapted_layers) {
+    const auto is_unchanged = [&](const parameter& p) {
+      return !p.spec.name.starts_with(layer + '.') ||
+             numbers_of(device, p.value) ==
+                 numbers_of(device, make_parameters({p.spec}, device, 0)[0].value);
+    };
+    if (std::all_of(net.parameters().begin(), net.parameters().end(), is_unchanged)) {
+      result.push_back(layer);
+    }
+  }
+  return result;
 }
 
 }  // namespace glia::detail

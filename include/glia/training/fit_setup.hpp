@@ -119,7 +119,11 @@ inline void require_same_epoch(const training_state& begun, const fit_options& o
   const std::string is = described(samples, options.batch_size, options.shuffle);
   require<value_error>(was == is, "fit: the epoch to resume has ", was,
                        ", but this call of fit has ", is,
-                       "; use the same data and options, or begin the next epoch without resume");
+                       "; either finish this epoch with the data and options that it had, which "
+                       "end it with .epochs = ",
+                       begun.history.size() + 1,
+                       ", and change them then; or begin a new epoch with .resume = false, which, "
+                       "with checkpoints, needs another folder and glia::load(net, checkpoint)");
   require<value_error>(begun.position <= samples &&
                            (begun.position == samples || begun.position % options.batch_size == 0),
                        "fit: an epoch of ", was, " cannot be resumed at sample ", begun.position,

@@ -10,6 +10,7 @@
 
 #include "glia/core/inline.hpp"
 #include "glia/data/row_store.hpp"
+#include "glia/training/adapt.hpp"
 #include "glia/training/batch_checks.hpp"
 #include "glia/training/epoch_steps.hpp"
 #include "glia/training/evaluate_core.hpp"
@@ -131,6 +132,11 @@ GLIA_INLINE void training_loop::begin(const dataset_view& train) {
         changes);
   }
   counters().setup = setup;
+  for (const std::string& layer : detail::layers_to_adapt(job_.net)) {
+    results_.notes.push_back(text("the layer ", layer,
+                                  " does not scale its inputs, because its statistics still have "
+                                  "their initial values; call glia::adapt(net, train) before fit"));
+  }
   nothing_left_ = options_.resume && !counters().history.empty() && counters().position == 0 &&
                   counters().history.size() >= options_.epochs;
   if (nothing_left_ && !stopped()) {
