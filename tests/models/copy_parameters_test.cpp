@@ -97,6 +97,17 @@ TEST_CASE("a part of a network is copied to a network with another head") {
   copy_parameters(net, other, {.path = "dense_0"});
   CHECK(names_copied() == std::vector<std::string>{"features.dense_0.kernel", "dense_0.kernel"});
 
+  glia::model shorter{sequential{glia::named{"features", sequential{dense{4, glia::relu}}},
+                                 glia::named{"letters", dense{2}}},
+                      {3},
+                      glia::cpu{},
+                      {.seed = 3}};
+  copy_parameters(net, shorter, {.path = "features"});
+  CHECK((shorter.get("features.dense_0.kernel") == net.get("features.dense_0.kernel")));
+  shorter.set("features.dense_0.bias", xt::xarray<float>{1, 2, 3, 4});
+  copy_parameters(shorter, other, {.path = "features"});
+  CHECK((other.get("features.dense_0.bias") == xt::xarray<float>{1, 2, 3, 4}));
+
   const auto message = [&](const char* path) {
     return message_of<glia::value_error>([&] { copy_parameters(net, other, {.path = path}); });
   };
