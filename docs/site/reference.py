@@ -97,7 +97,7 @@ def without_templates(text):
 def signature(text):
     """A declaration as a user reads it."""
     text = without_templates(re.sub(r"\s+", " ", text))
-    text = re.sub(r"\[\[\w+\]\] ?|\binline |\bconstexpr |\bexplicit |\bstatic |\bfriend | noexcept\b", "", text)
+    text = re.sub(r"\[\[\w+\]\] ?|\bGLIA_INLINE |\binline |\bconstexpr |\bexplicit |\bstatic |\bfriend | noexcept\b", "", text)
     text = re.sub(r"(\)(?: const)?(?: override)?) \{ .*\}$", r"\1", text)  # a body in the same line
     text = re.sub(r"\s*(\{|;|: \w.*\{|= delete;)\s*(//.*)?$", "", text)
     text = re.sub(r"variable<B>", "variable", text)
@@ -187,7 +187,7 @@ def markdown(lines):
 
 
 # The headers in backends/ whose names are public.
-BACKENDS = {"backend.hpp", "compilations.hpp", "cpu.hpp", "cpu_backend.hpp", "device.hpp", "reference.hpp"}
+BACKENDS = {"backend.hpp", "compilations.hpp", "cpu.hpp", "cpu_backend.hpp", "device.hpp", "program.hpp", "recorder.hpp", "reference.hpp"}
 
 
 def index():

@@ -94,7 +94,19 @@ TEST_CASE("tensors of another device are refused") {
   CHECK(test::contains(message([&] { (void)device.run(add, recorded, native); }),
                        "the tensor (2,) is a value of a recorded graph"));
   CHECK(test::contains(message([&] { (void)recorder.run(add, recorded, native); }),
-                       "expected tensors of the recorded graph, got a tensor (2,)"));
+                       "expected a tensor of the recorded graph, got a tensor (2,) of another "
+                       "device; copy numbers to the host, and then pass them to from_host"));
+  CHECK(test::contains(message([&] { recorder.output("y", native); }),
+                       "expected a tensor of the recorded graph, got a tensor (2,) of another"));
+  CHECK(test::contains(message([&] { recorder.output("y", {}); }), "a tensor () without elements"));
+  CHECK(test::contains(message([&] { recorder.next(recorded, native); }), "of another device"));
+  CHECK(test::contains(message([&] { recorder.next(native, recorded); }), "of another device"));
+  CHECK(recorder.recorded().outputs().empty());
+  CHECK(message([&] { (void)recorder.value(7); }) ==
+        "recorder: expected a value of the graph, got the number 7 of 1");
+  CHECK(message([&] { (void)recorder.value(glia::no_value); }) ==
+        "recorder: expected a value of the graph, got no_value, the gradient of a value that has "
+        "no influence");
   std::vector<float> numbers(2);
   CHECK(test::contains(message([&] { device.to_host(wide, std::span(numbers)); }),
                        "numbers of another type"));

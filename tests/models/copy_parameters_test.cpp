@@ -58,9 +58,66 @@ TEST_CASE("parameters of networks that do not fit are not copied") {
   CHECK(message_of<glia::value_error>([&] { copy_parameters(net, other); }) ==
         "copy_parameters: expected models with the same parameters, or one that has all parameters "
         "of the other; only the second model has 'head.kernel', only the first has "
-        "'batch_norm_0.beta'; give the layers the same names, for example with named");
+        "'batch_norm_0.beta'; give the layers the same names, for example with named, or copy only "
+        "a part with the option path");
   CHECK((other.get("dense_0.kernel") == kernel));
   glia::model wider{layers(), {5}};
   CHECK(test::contains(message_of<glia::shape_error>([&] { copy_parameters(net, wider); }),
                        "copy_parameters: dense_0.kernel"));
+}
+
+TEST_CASE("a part of a network is copied to a network with another head") {
+  const auto net_with = [](const char* head, std::size_t outputs, std::uint64_t seed) {
+    return glia::model{
+        sequential{glia::named{"features", layers()}, dense{4}, glia::named{head, dense{outputs}}},
+        {3},
+        glia::cpu{},
+        {.seed = seed}};
+  };
+  const auto net = net_with("digits", 10, 1);
+  auto other = net_with("letters", 26, 2);
+  const auto before = net_with("letters", 26, 2);
+  const auto names_copied = [&] {
+    std::vector<std::string> names;
+    for (const glia::parameter& p : other.parameters()) {
+      if (p.spec.name.starts_with("letters") ||
+          (other.get(p.spec.name) == before.get(p.spec.name))) {
+        CHECK((other.get(p.spec.name) == before.get(p.spec.name)));
+      } else {
+        CHECK((other.get(p.spec.name) == net.get(p.spec.name)));
+        names.push_back(p.spec.name);
+      }
+    }
+    return names;
+  };
+  copy_parameters(net, other, {.path = "dense_0.bias"});  // both are 0
+  CHECK(names_copied().empty());
+  copy_parameters(net, other, {.path = "features.*.kernel"});
+  CHECK(names_copied() == std::vector<std::string>{"features.dense_0.kernel"});
+  copy_parameters(net, other, {.path = "dense_0"});
+  CHECK(names_copied() == std::vector<std::string>{"features.dense_0.kernel", "dense_0.kernel"});
+
+  glia::model shorter{sequential{glia::named{"features", sequential{dense{4, glia::relu}}},
+                                 glia::named{"letters", dense{2}}},
+                      {3},
+                      glia::cpu{},
+                      {.seed = 3}};
+  copy_parameters(net, shorter, {.path = "features"});
+  CHECK((shorter.get("features.dense_0.kernel") == net.get("features.dense_0.kernel")));
+  shorter.set("features.dense_0.bias", xt::xarray<float>{1, 2, 3, 4});
+  copy_parameters(shorter, other, {.path = "features"});
+  CHECK((other.get("features.dense_0.bias") == xt::xarray<float>{1, 2, 3, 4}));
+
+  const auto message = [&](const char* path) {
+    return message_of<glia::value_error>([&] { copy_parameters(net, other, {.path = path}); });
+  };
+  CHECK(message("feature") ==
+        "copy_parameters: no parameter of the first model fits the path 'feature'; its parameters "
+        "are features.dense_0.kernel, features.dense_0.bias, features.batch_norm_0.gamma, "
+        "features.batch_norm_0.beta, features.batch_norm_0.moving_mean, "
+        "features.batch_norm_0.moving_variance, dense_0.kernel, dense_0.bias, digits.kernel, "
+        "digits.bias");
+  CHECK(test::contains(message("digits"),
+                       "no parameter of the second model fits the path 'digits'; its parameters"));
+  CHECK(test::contains(message("*kernel"), "only the second model has 'letters.kernel'"));
 }

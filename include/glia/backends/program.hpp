@@ -87,7 +87,9 @@ class program {
 
   /// Runs the graph. `inputs` are the tensors of its inputs, in their order. If an input has a next
   /// value, the run replaces the input's tensor with it. The memory is reused if the tensor has no
-  /// other handles. The results are assigned to `outputs`.
+  /// other handles. The results are assigned to `outputs`. Throws `value_error` for another number
+  /// of inputs or outputs than that of the graph and for a tensor of another device, and
+  /// `shape_error` for a tensor of another shape than the input with which the graph was recorded.
   ///
   /// `probe`, unless it is null, is called with the results of every node that does not run on
   /// batch tiles. Times are added to the timeline, unless it is null.

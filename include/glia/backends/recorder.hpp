@@ -41,11 +41,23 @@ class recording_backend final : public backend {
   fused_kernel_set fused_;
 };
 
+namespace detail {
+
+/// Throws `value_error` unless a tensor is a value of a recorded graph.
+void require_recorded(const tensor& x);
+/// Throws `value_error` if an id is not that of a value of the graph.
+void require_value(std::string_view caller, const graph& calls, value_id id);
+
+}  // namespace detail
+
 /// A device that computes nothing: it records kernels as nodes of a graph, which is later compiled
 /// for another device. Code that uses a recorder runs once for each shape, not once for each batch.
 ///
 /// Tensors from `from_host` are constants; tensors that vary from run to run are `input`s. Copies
 /// record into the same graph. Do not use a recorder from several threads at the same time.
+///
+/// Throws `value_error` if a kernel, `output` or `next` gets a tensor of another device, and if a
+/// tensor is copied to the host: it has no elements before a run.
 class recorder : public device {
  public:
   /// Makes a recorder for a device that runs these fused kernels.
@@ -54,6 +66,7 @@ class recorder : public device {
   explicit recorder(graph begun, const fused_kernel_set& fused = {})
       : device(std::make_shared<const recording_backend>(std::move(begun), fused)) {}
 
+  /// Returns the graph with everything that was recorded so far.
   [[nodiscard]] const graph& recorded() const { return *recording(); }
   [[nodiscard]] graph& recorded() { return *recording(); }
 
@@ -65,12 +78,15 @@ class recorder : public device {
   [[nodiscard]] tensor samples(std::string name, const tensor_spec& spec) const {
     return tensor::recorded(recording()->add_input(std::move(name), spec, true), spec);
   }
-  /// Returns the tensor of the graph with this index.
+  /// Returns a value of the graph as a tensor, such as a gradient from `differentiate`. Throws
+  /// `value_error` if the graph does not have this value.
   [[nodiscard]] tensor value(value_id id) const {
+    detail::require_value("recorder", *recording(), id);
     return tensor::recorded(id, recording()->spec(id));
   }
   /// Makes a tensor an output of each run.
   void output(std::string name, const tensor& value) const {
+    detail::require_recorded(value);
     recording()->add_output(std::move(name), value.number());
   }
 
@@ -81,6 +97,8 @@ class recorder : public device {
 
   /// Sets the value that an input has after each run. It may be the input itself.
   void next(const tensor& input, const tensor& value) const {
+    detail::require_recorded(input);
+    detail::require_recorded(value);
     if (value.number() != input.number()) {
       recording()->set_next(input.number(), value.number());
     }

@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "glia/backends/recorder.hpp"
+#include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
 
 namespace glia {
@@ -25,6 +27,24 @@ template <class Element, class Number>
   throw value_error(text("recorder: a tensor ", x.shape(),
                          " has no elements while a description is recorded; what depends on its "
                          "numbers must be an op, or run on a device that runs at once"));
+}
+
+GLIA_INLINE void require_recorded(const tensor& x) {
+  require<value_error>(x.home() == tensor_home::graph,
+                       "recorder: expected a tensor of the recorded graph, got a tensor ",
+                       x.shape(), x ? " of another device" : " without elements",
+                       "; copy numbers to the host, and then pass them to from_host");
+}
+
+GLIA_INLINE void require_value(std::string_view caller, const graph& calls, value_id id) {
+  if (id == no_value) {
+    throw value_error(text(caller,
+                           ": expected a value of the graph, got no_value, the gradient of "
+                           "a value that has no influence"));
+  }
+  require<value_error>(id < calls.value_count(), caller,
+                       ": expected a value of the graph, got the number ", id, " of ",
+                       calls.value_count());
 }
 
 }  // namespace detail
@@ -59,11 +79,9 @@ GLIA_INLINE void recording_backend::run(const kernel_call& call) const {
   std::vector<value_id> operands;
   operands.reserve(call.operands.size());
   for (const tensor& operand : call.operands) {
-    require<value_error>(!operand || operand.home() == tensor_home::graph,
-                         "recorder: expected tensors of the recorded graph, got a tensor ",
-                         operand.shape(),
-                         " of another device; copy it to the host, and then pass "
-                         "its values to from_host");
+    if (operand) {
+      detail::require_recorded(operand);
+    }
     operands.push_back(operand ? operand.number() : no_value);
   }
   const graph_node& node = graph_.add(any_kernel(call.type, call.kernel), std::move(operands));

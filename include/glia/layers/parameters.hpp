@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "glia/backends/device.hpp"
@@ -32,6 +33,12 @@ struct parameter {
 using parameter_list = std::vector<parameter>;
 
 namespace detail {
+
+/// Returns whether a text fits a pattern in which "*" stands for any characters.
+[[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view name);
+/// Returns whether a path fits the name of a parameter: it is the name, the beginning of the name
+/// up to a dot, or empty. A "*" stands for any characters.
+[[nodiscard]] bool fits_path(std::string_view path, std::string_view name);
 
 /// Adds an input for each parameter of a model to the graph that `target` records. Returns these
 /// inputs as parameters.

@@ -69,21 +69,13 @@ class lost_gradients {
   std::vector<const graph_node*> makers_;
 };
 
-/// Throws `value_error` if an id is not that of a value of the graph.
-inline void require_value(const graph& calls, value_id id) {
-  require<value_error>(id < calls.value_count(),
-                       "differentiate: expected a value of the graph, got ",
-                       id == no_value ? "no_value, the gradient of a value that has no influence"
-                                      : text("the number ", id, " of ", calls.value_count()));
-}
-
 }  // namespace detail
 
 GLIA_INLINE std::vector<value_id> differentiate(graph& calls, value_id result,
                                                 std::span<const value_id> sources) {
-  detail::require_value(calls, result);
+  detail::require_value("differentiate", calls, result);
   for (const value_id id : sources) {
-    detail::require_value(calls, id);
+    detail::require_value("differentiate", calls, id);
   }
   const recorder extended(calls);
   graph& copy = *extended.recording();

@@ -50,11 +50,6 @@ struct parameter_group {
 
 namespace detail {
 
-/// Returns whether a text fits a pattern in which "*" stands for any characters.
-[[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view name);
-/// Returns whether the path of a group fits the name of a parameter.
-[[nodiscard]] bool fits_path(std::string_view path, std::string_view name);
-
 /// Returns the group of a parameter, or null if it belongs to none.
 [[nodiscard]] const parameter_group* group_of(const std::vector<parameter_group>& groups,
                                               std::string_view name);

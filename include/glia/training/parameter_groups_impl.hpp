@@ -18,28 +18,6 @@
 
 namespace glia::detail {
 
-GLIA_INLINE bool fits_pattern(std::string_view pattern, std::string_view name) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) {
-    return pattern == name;
-  }
-  if (!name.starts_with(pattern.substr(0, star))) {
-    return false;
-  }
-  const std::string_view rest = pattern.substr(star + 1);
-  for (std::size_t end = star; end <= name.size(); ++end) {
-    if (fits_pattern(rest, name.substr(end))) {
-      return true;
-    }
-  }
-  return false;
-}
-
-GLIA_INLINE bool fits_path(std::string_view path, std::string_view name) {
-  const bool complete = path.empty() || path.ends_with('.');
-  return fits_pattern(path, name) || fits_pattern(text(path, complete ? "*" : ".*"), name);
-}
-
 GLIA_INLINE const parameter_group* group_of(const std::vector<parameter_group>& groups,
                                             std::string_view name) {
   const auto found = std::find_if(groups.begin(), groups.end(), [&](const parameter_group& group) {
