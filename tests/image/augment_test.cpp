@@ -185,13 +185,13 @@ TEST_CASE("saturation and brightness are factors") {
   const glia::image picture{1, 2, {200, 100, 50, 250, 250, 250}};
   // Luma 0.299 * 200 + 0.587 * 100 + 0.114 * 50 = 124.2.
   CHECK(augment(picture, {.saturation = {0, 0}}, {}).pixels ==
-        test::bytes{124, 124, 124, 250, 250, 250});
+        test::byte_vector{124, 124, 124, 250, 250, 250});
   CHECK(augment(picture, {.saturation = {0.5, 0.5}}, {}).pixels ==
-        test::bytes{162, 112, 87, 250, 250, 250});
+        test::byte_vector{162, 112, 87, 250, 250, 250});
   CHECK(augment(picture, {.brightness = {0.5, 0.5}}, {}).pixels ==
-        test::bytes{100, 50, 25, 125, 125, 125});
+        test::byte_vector{100, 50, 25, 125, 125, 125});
   CHECK(augment(picture, {.saturation = {2, 2}, .brightness = {2, 2}}, {}).pixels ==
-        test::bytes{255, 152, 0, 255, 255, 255});
+        test::byte_vector{255, 152, 0, 255, 255, 255});
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const int value = augment(picture, {.brightness = {0.4, 0.6}}, key(seed)).pixels[0];
     REQUIRE(value >= 80);

@@ -14,17 +14,18 @@ using test::message_of;
 
 namespace {
 
-std::string jpeg_error(const test::bytes& file, const glia::decode_options& options = {}) {
+std::string jpeg_error(const test::byte_vector& file, const glia::decode_options& options = {}) {
   return message_of<glia::data_error>([&] { (void)glia::decode_jpeg(file, options); });
 }
 
 /// The file with bytes put in at a place.
-test::bytes insert_bytes(test::bytes file, std::size_t offset, const test::bytes& part) {
+test::byte_vector insert_bytes(test::byte_vector file, std::size_t offset,
+                               const test::byte_vector& part) {
   file.insert(file.begin() + static_cast<std::ptrdiff_t>(offset), part.begin(), part.end());
   return file;
 }
 
-std::size_t position_of(const test::bytes& file, const test::bytes& part) {
+std::size_t position_of(const test::byte_vector& file, const test::byte_vector& part) {
   return static_cast<std::size_t>(std::search(file.begin(), file.end(), part.begin(), part.end()) -
                                   file.begin());
 }
@@ -69,7 +70,7 @@ TEST_CASE("gray and CMYK JPEG images become RGB") {
     REQUIRE(gray.pixels[i] == gray.pixels[i + 2]);
   }
   // Inks as they are stored, 255 being none: cyan 200, magenta 100, yellow 50 under black 128.
-  test::bytes inks;
+  test::byte_vector inks;
   for (int i = 0; i < 24 * 32; ++i) {
     inks.insert(inks.end(), {200, 100, 50, 128});
   }

@@ -17,7 +17,7 @@
 
 namespace test {
 
-using bytes = std::vector<std::uint8_t>;
+using byte_vector = std::vector<std::uint8_t>;
 
 /// A picture that JPEG stores nearly as it is: colors that change slowly.
 inline glia::image gradient(std::size_t height, std::size_t width) {
@@ -58,20 +58,20 @@ inline int difference(const glia::image& a, const glia::image& b) {
 }
 
 /// The bytes of a JPEG file. `format` says what `pixels` (H, W, ...) hold.
-inline bytes jpeg_file(const bytes& pixels, std::size_t height, std::size_t width, int format,
-                       int subsampling, int flags = 0) {
+inline byte_vector jpeg_file(const byte_vector& pixels, std::size_t height, std::size_t width,
+                             int format, int subsampling, int flags = 0) {
   tjhandle handle = tjInitCompress();
   unsigned char* data = nullptr;
   unsigned long size = 0;
   tjCompress2(handle, pixels.data(), static_cast<int>(width), 0, static_cast<int>(height), format,
               &data, &size, subsampling, 98, flags);
-  bytes file(data, data + size);
+  byte_vector file(data, data + size);
   tjFree(data);
   tjDestroy(handle);
   return file;
 }
 
-inline bytes jpeg_file(const glia::image& picture, int flags = 0) {
+inline byte_vector jpeg_file(const glia::image& picture, int flags = 0) {
   return jpeg_file(picture.pixels, picture.height, picture.width, TJPF_RGB, TJSAMP_444, flags);
 }
 
@@ -83,15 +83,15 @@ struct png_kind {
 };
 
 /// The bytes of a PNG file whose rows are these, as PNG stores them.
-inline bytes png_file(std::size_t height, std::size_t width, const bytes& rows,
-                      const png_kind& kind = {}) {
-  bytes file;
+inline byte_vector png_file(std::size_t height, std::size_t width, const byte_vector& rows,
+                            const png_kind& kind = {}) {
+  byte_vector file;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
   png_infop info = png_create_info_struct(png);
   png_set_write_fn(
       png, &file,
       [](png_structp writer, png_bytep data, std::size_t size) {
-        auto& target = *static_cast<bytes*>(png_get_io_ptr(writer));
+        auto& target = *static_cast<byte_vector*>(png_get_io_ptr(writer));
         target.insert(target.end(), data, data + size);
       },
       [](png_structp) {});
@@ -104,7 +104,7 @@ inline bytes png_file(std::size_t height, std::size_t width, const bytes& rows,
   }
   png_write_info(png, info);
   const std::size_t stride = png_get_rowbytes(png, info);
-  bytes copy = rows;
+  byte_vector copy = rows;
   std::vector<png_bytep> starts;
   for (std::size_t y = 0; y < height; ++y) {
     starts.push_back(copy.data() + y * stride);
@@ -115,19 +115,20 @@ inline bytes png_file(std::size_t height, std::size_t width, const bytes& rows,
   return file;
 }
 
-inline bytes png_file(const glia::image& picture) {
+inline byte_vector png_file(const glia::image& picture) {
   return png_file(picture.height, picture.width, picture.pixels);
 }
 
-inline void put_big_endian(bytes& file, std::size_t offset, std::size_t count, std::size_t value) {
+inline void put_big_endian(byte_vector& file, std::size_t offset, std::size_t count,
+                           std::size_t value) {
   for (std::size_t i = 0; i < count; ++i) {
     file[offset + i] = static_cast<std::uint8_t>(value >> (8 * (count - 1 - i)));
   }
 }
 
 /// The same file, but its header declares other extents.
-inline bytes jpeg_declaring(bytes file, std::size_t height, std::size_t width) {
-  const bytes frame{0xFF, 0xC0};
+inline byte_vector jpeg_declaring(byte_vector file, std::size_t height, std::size_t width) {
+  const byte_vector frame{0xFF, 0xC0};
   const auto offset = static_cast<std::size_t>(
       std::search(file.begin(), file.end(), frame.begin(), frame.end()) - file.begin());
   put_big_endian(file, offset + 5, 2, height);
@@ -135,7 +136,7 @@ inline bytes jpeg_declaring(bytes file, std::size_t height, std::size_t width) {
   return file;
 }
 
-inline bytes png_declaring(bytes file, std::size_t height, std::size_t width) {
+inline byte_vector png_declaring(byte_vector file, std::size_t height, std::size_t width) {
   put_big_endian(file, 16, 4, width);
   put_big_endian(file, 20, 4, height);
   put_big_endian(file, 29, 4, crc32(0, file.data() + 12, 17));
@@ -143,10 +144,10 @@ inline bytes png_declaring(bytes file, std::size_t height, std::size_t width) {
 }
 
 /// The file without its end.
-inline bytes cut(const bytes& file, std::size_t size) {
+inline byte_vector cut(const byte_vector& file, std::size_t size) {
   return {file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
-inline bytes text_file(const std::string& text) { return {text.begin(), text.end()}; }
+inline byte_vector text_file(const std::string& text) { return {text.begin(), text.end()}; }
 
 }  // namespace test

@@ -11,7 +11,7 @@ using test::png_file;
 
 namespace {
 
-std::string png_error(const test::bytes& file, const glia::decode_options& options = {}) {
+std::string png_error(const test::byte_vector& file, const glia::decode_options& options = {}) {
   return message_of<glia::data_error>([&] { (void)glia::decode_png(file, options); });
 }
 
@@ -30,25 +30,25 @@ TEST_CASE("PNG images are decoded to their pixels") {
 
 TEST_CASE("PNG images of other kinds become 8-bit RGB") {
   using glia::decode_png;
-  using test::bytes;
+  using test::byte_vector;
   SECTION("a palette of 1, 2 or 8 bits") {
     const std::vector<png_color> palette{{10, 20, 30}, {40, 50, 60}, {70, 80, 90}};
-    const bytes colors{10, 20, 30, 70, 80, 90, 40, 50, 60};
+    const byte_vector colors{10, 20, 30, 70, 80, 90, 40, 50, 60};
     CHECK(decode_png(png_file(1, 3, {0, 2, 1}, {8, PNG_COLOR_TYPE_PALETTE, palette})).pixels ==
           colors);
     CHECK(decode_png(png_file(1, 3, {0b00100100}, {2, PNG_COLOR_TYPE_PALETTE, palette})).pixels ==
           colors);
     CHECK(decode_png(
               png_file(1, 2, {0b01000000}, {1, PNG_COLOR_TYPE_PALETTE, {palette[0], palette[1]}}))
-              .pixels == bytes{10, 20, 30, 40, 50, 60});
+              .pixels == byte_vector{10, 20, 30, 40, 50, 60});
   }
   SECTION("gray of 8, 4 and 1 bits") {
     CHECK(decode_png(png_file(1, 2, {7, 200}, {8, PNG_COLOR_TYPE_GRAY})).pixels ==
-          bytes{7, 7, 7, 200, 200, 200});
+          byte_vector{7, 7, 7, 200, 200, 200});
     CHECK(decode_png(png_file(1, 2, {0x2F}, {4, PNG_COLOR_TYPE_GRAY})).pixels ==
-          bytes{34, 34, 34, 255, 255, 255});
+          byte_vector{34, 34, 34, 255, 255, 255});
     CHECK(decode_png(png_file(1, 2, {0b01000000}, {1, PNG_COLOR_TYPE_GRAY})).pixels ==
-          bytes{0, 0, 0, 255, 255, 255});
+          byte_vector{0, 0, 0, 255, 255, 255});
   }
   SECTION("16 bits") {
     const auto read = decode_png(png_file(1, 1, {0, 0, 0x80, 0x80, 0xFF, 0xFF}, {.bit_depth = 16}));
@@ -87,7 +87,7 @@ TEST_CASE("a PNG header that declares too many pixels is found out before memory
 
 TEST_CASE("a PNG header that declares more than the file can hold is found out") {
   // Of zeros, as dense as Deflate packs them: some 1000 bytes in one.
-  const auto dense = png_file(2000, 2000, test::bytes(500'000), {1, PNG_COLOR_TYPE_GRAY});
+  const auto dense = png_file(2000, 2000, test::byte_vector(500'000), {1, PNG_COLOR_TYPE_GRAY});
   REQUIRE(dense.size() < 1000);
   CHECK(png_error(dense).empty());
   const auto file = png_file(test::scrambled(16, 16));
@@ -99,7 +99,7 @@ TEST_CASE("a PNG header that declares more than the file can hold is found out")
 TEST_CASE("parts of PNG files that are larger than the file are found out before memory is taken") {
   const auto file = png_file(test::scrambled(4, 4));
   // A part behind the header's 25 bytes, which declares 2 GB.
-  const auto insert_part = [&](const test::bytes& part) {
+  const auto insert_part = [&](const test::byte_vector& part) {
     auto result = file;
     result.insert(result.begin() + 33, part.begin(), part.end());
     return result;
@@ -110,7 +110,7 @@ TEST_CASE("parts of PNG files that are larger than the file are found out before
   CHECK(contains(png_error(insert_part({0, 0, 0, 0})), "damaged or truncated"));
   // One that nobody knows stands before the header: its place is first.
   auto first = file;
-  const test::bytes unknown{0, 0, 0, 0, 'a', 'b', 'C', 'd', 0, 0, 0, 0};
+  const test::byte_vector unknown{0, 0, 0, 0, 'a', 'b', 'C', 'd', 0, 0, 0, 0};
   first.insert(first.begin() + 8, unknown.begin(), unknown.end());
   CHECK(contains(png_error(first), "it does not begin with a header"));
 }
@@ -120,7 +120,7 @@ TEST_CASE("compressed texts in PNG files are passed over") {
   auto file = png_file(picture);
   // Neither is whole; libpng would unpack them.
   for (const char* kind : {"zTXt", "iTXt"}) {
-    test::bytes part{0, 0, 0, 3};
+    test::byte_vector part{0, 0, 0, 3};
     part.insert(part.end(), kind, kind + 4);
     part.insert(part.end(), {1, 2, 3, 0, 0, 0, 0});
     file.insert(file.begin() + 33, part.begin(), part.end());

@@ -42,7 +42,7 @@ TEST_CASE("resizing keeps what it should") {
   CHECK(glia::resize(dot, 3, 2) == glia::filled_image(3, 2, {1, 2, 3}));
   // By hand: half-pixel centers 0.5 and 1.5, weights 1/4 and 3/4 between them.
   CHECK(glia::resize({1, 2, {0, 0, 0, 200, 100, 40}}, 1, 4).pixels ==
-        test::bytes{0, 0, 0, 50, 25, 10, 150, 75, 30, 200, 100, 40});
+        test::byte_vector{0, 0, 0, 50, 25, 10, 150, 75, 30, 200, 100, 40});
 }
 
 TEST_CASE("the middle is cut out") {

@@ -69,7 +69,7 @@ struct small_mask {
   test::temporary_folder folder;
   std::filesystem::path mask = folder.path() / "mask.png";
 
-  explicit small_mask(const test::bytes& file) {
+  explicit small_mask(const test::byte_vector& file) {
     folder.write("image.png", test::png_file(glia::filled_image(2, 3, {9, 9, 9})));
     folder.write("mask.png", file);
   }
@@ -146,17 +146,18 @@ TEST_CASE("masks take the nearest pixels") {
     return glia::detail::fitted(mask, height, width, fit).values;
   };
   CHECK(fitted(2, 4, glia::image_fit::stretch) == mask.values);
-  CHECK(fitted(1, 2, glia::image_fit::stretch) == test::bytes{6, 8});
-  CHECK(fitted(3, 4, glia::image_fit::stretch) == test::bytes{1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8});
-  CHECK(fitted(2, 2, glia::image_fit::crop) == test::bytes{2, 3, 6, 7});
+  CHECK(fitted(1, 2, glia::image_fit::stretch) == test::byte_vector{6, 8});
+  CHECK(fitted(3, 4, glia::image_fit::stretch) ==
+        test::byte_vector{1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8});
+  CHECK(fitted(2, 2, glia::image_fit::crop) == test::byte_vector{2, 3, 6, 7});
   CHECK(fitted(4, 4, glia::image_fit::crop) ==
-        test::bytes{2, 2, 3, 3, 2, 2, 3, 3, 6, 6, 7, 7, 6, 6, 7, 7});
+        test::byte_vector{2, 2, 3, 3, 2, 2, 3, 3, 6, 6, 7, 7, 6, 6, 7, 7});
   const auto augmented = [&](const glia::augmentation& options) {
     return glia::detail::augment(mask, glia::detail::draw_changes(options, {.seed = 1}, 2, 4))
         .values;
   };
-  CHECK(augmented({.horizontal_flip = 1}) == test::bytes{4, 3, 2, 1, 8, 7, 6, 5});
-  CHECK(augmented({.zoom = {2, 2}}) == test::bytes{2, 2, 3, 3, 6, 6, 7, 7});
+  CHECK(augmented({.horizontal_flip = 1}) == test::byte_vector{4, 3, 2, 1, 8, 7, 6, 5});
+  CHECK(augmented({.zoom = {2, 2}}) == test::byte_vector{2, 2, 3, 3, 6, 6, 7, 7});
   CHECK(augmented({.saturation = {0, 0}, .brightness = {2, 2}}) == mask.values);
 }
 
@@ -186,7 +187,8 @@ TEST_CASE("samples of a segmentation have classes for the pixels") {
 TEST_CASE("masks of all PNG formats have their stored values") {
   const floats expected{0, 1, 2, 3, 2, 0};
   const glia::segmentation_dataset_options four{.classes = 4};
-  const auto classes = [](const test::bytes& file, const glia::segmentation_dataset_options& o) {
+  const auto classes = [](const test::byte_vector& file,
+                          const glia::segmentation_dataset_options& o) {
     return small_mask(file).classes(o);
   };
   CHECK(classes(test::png_file(
@@ -217,9 +219,9 @@ TEST_CASE("masks of all PNG formats have their stored values") {
 }
 
 TEST_CASE("gamma and color profiles do not change the values of masks") {
-  test::bytes file =
+  test::byte_vector file =
       test::png_file(2, 3, {0, 1, 60, 100, 60, 0}, {.color_type = PNG_COLOR_TYPE_GRAY});
-  test::bytes gamma{0, 0, 0, 4, 'g', 'A', 'M', 'A', 0, 1, 0x86, 0xA0, 0, 0, 0, 0};  // 1.0
+  test::byte_vector gamma{0, 0, 0, 4, 'g', 'A', 'M', 'A', 0, 1, 0x86, 0xA0, 0, 0, 0, 0};  // 1.0
   test::put_big_endian(gamma, 12, 4, crc32(0, gamma.data() + 4, 8));
   file.insert(file.begin() + 33, gamma.begin(), gamma.end());
   const small_mask m(file);
@@ -274,14 +276,16 @@ TEST_CASE("classes of masks that do not exist are named, or ignored") {
 }
 
 TEST_CASE("masks that cannot be read are named") {
-  const auto error = [](const test::bytes& file) { return small_mask(file).error({.classes = 3}); };
+  const auto error = [](const test::byte_vector& file) {
+    return small_mask(file).error({.classes = 3});
+  };
   CHECK(contains(error(test::jpeg_file(test::gradient(2, 3))),
                  "mask.png: expected a mask in a PNG file, got a JPEG file, which does not store "
                  "exact values; save the mask as PNG"));
-  CHECK(contains(error(test::png_file(2, 3, test::bytes(12, 0),
+  CHECK(contains(error(test::png_file(2, 3, test::byte_vector(12, 0),
                                       {.bit_depth = 16, .color_type = PNG_COLOR_TYPE_GRAY})),
                  "mask.png: expected a mask of at most 8 bits per value, got 16 bits"));
-  const test::bytes whole = test::png_file(test::scrambled(2, 3));
+  const test::byte_vector whole = test::png_file(test::scrambled(2, 3));
   CHECK(contains(error(test::cut(whole, whole.size() - 20)),
                  "mask.png: expected a complete PNG image"));
   CHECK(contains(error({1, 2, 3}), "mask.png: expected a JPEG, which begins with"));

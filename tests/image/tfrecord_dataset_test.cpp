@@ -182,7 +182,7 @@ TEST_CASE("errors of photos in TFRecord files name the record and say what is wr
 
 TEST_CASE("the first photo of a batch of records that cannot be read is named") {
   const recorded_photos p;
-  auto bytes = test::file_content<test::bytes>(p.records[0]);
+  auto bytes = test::file_content<test::byte_vector>(p.records[0]);
   bytes.back() ^= 1U;  // the last of four records
   p.folder.write(p.records[0].filename().string(), bytes);
   for (const std::size_t threads : {1U, 3U}) {

@@ -121,7 +121,7 @@ TEST_CASE("all frames of a clip are augmented alike, another way in each epoch")
 
 TEST_CASE("the first clip of a batch that cannot be read is named") {
   const labeled_clips c;
-  auto cut = test::file_content<test::bytes>(c.files[2].path);
+  auto cut = test::file_content<test::byte_vector>(c.files[2].path);
   cut.resize(cut.size() - 100);
   c.folder.write("2.avi", cut);
   c.folder.write("4.avi", {});

@@ -87,10 +87,10 @@ std::string error_of(const std::filesystem::path& path,
   return message_of<glia::data_error>([&] { (void)glia::read_frames(path, 3, options); });
 }
 
-test::bytes clip_bytes(const test::temporary_folder& folder, const test::clip_kind& kind,
-                       std::size_t frames) {
+test::byte_vector clip_bytes(const test::temporary_folder& folder, const test::clip_kind& kind,
+                             std::size_t frames) {
   test::write_numbered(folder.path() / "made", frames, kind);
-  return test::file_content<test::bytes>(folder.path() / "made");
+  return test::file_content<test::byte_vector>(folder.path() / "made");
 }
 
 struct packet_place {
@@ -111,25 +111,25 @@ std::vector<packet_place> packets_of(const std::filesystem::path& path) {
 }
 
 /// Writes other bytes over a packet, but for its beginning.
-void spoil(test::bytes& file, const packet_place& packet) {
+void spoil(test::byte_vector& file, const packet_place& packet) {
   for (std::size_t i = 12; i < packet.size; ++i) {
     file.at(packet.first + i) = static_cast<std::uint8_t>(i * 77);
   }
 }
 
-std::size_t place_of(const test::bytes& file, const std::string& letters) {
+std::size_t place_of(const test::byte_vector& file, const std::string& letters) {
   return static_cast<std::size_t>(
       std::search(file.begin(), file.end(), letters.begin(), letters.end()) - file.begin());
 }
 
-void put_little_endian(test::bytes& file, std::size_t offset, std::uint32_t value) {
+void put_little_endian(test::byte_vector& file, std::size_t offset, std::uint32_t value) {
   for (std::size_t i = 0; i < 4; ++i) {
     file.at(offset + i) = static_cast<std::uint8_t>(value >> (8 * i));
   }
 }
 
 /// An AVI whose headers declare so many frames.
-test::bytes avi_declaring(test::bytes file, std::uint32_t frames) {
+test::byte_vector avi_declaring(test::byte_vector file, std::uint32_t frames) {
   put_little_endian(file, place_of(file, "avih") + 8 + 16, frames);
   put_little_endian(file, place_of(file, "strh") + 8 + 32, frames);
   return file;
@@ -252,7 +252,7 @@ TEST_CASE("what is passed over is not decoded") {
        .codec_options = {{"level", "3"}, {"slicecrc", "1"}}},
         test::clip_kind{.format = "mp4", .b_frames = 2}, test::clip_kind{}}) {
     INFO(kind.codec << " in " << kind.format);
-    test::bytes file = clip_bytes(folder, kind, 20);
+    test::byte_vector file = clip_bytes(folder, kind, 20);
     // The second frame's packet is damaged: of three frames, 3, 10 and 16, the first needs it; the
     // middle one does not.
     const auto packets = packets_of(folder.path() / "made");
@@ -273,7 +273,7 @@ TEST_CASE("what is passed over is not decoded") {
 
 TEST_CASE("the last frame before a keyframe needs nothing behind it") {
   const test::temporary_folder folder;
-  test::bytes file = clip_bytes(folder, {.format = "mp4", .b_frames = 2}, 15);
+  test::byte_vector file = clip_bytes(folder, {.format = "mp4", .b_frames = 2}, 15);
   const auto packets = packets_of(folder.path() / "made");  // keyframes: 0, 4, 8, 12
   spoil(file, packets.at(1));
   spoil(file, packets.at(8));
@@ -283,13 +283,13 @@ TEST_CASE("the last frame before a keyframe needs nothing behind it") {
 
 TEST_CASE("what the first frame alone says of a clip holds where it is passed over") {
   const test::temporary_folder folder;
-  test::bytes file = clip_bytes(folder, {.codec = "mjpeg"}, 20);
+  test::byte_vector file = clip_bytes(folder, {.codec = "mjpeg"}, 20);
   const auto whole = glia::read_frames(folder.path() / "made", 1);
   // The tables of quantization become comments in all frames but the first.
   const auto packets = packets_of(folder.path() / "made");
   for (std::size_t i = 1; i < packets.size(); ++i) {
     const auto begin = file.begin() + static_cast<std::ptrdiff_t>(packets[i].first);
-    const test::bytes tables{0xFF, 0xDB};
+    const test::byte_vector tables{0xFF, 0xDB};
     const auto found = std::search(begin, begin + static_cast<std::ptrdiff_t>(packets[i].size),
                                    tables.begin(), tables.end());
     REQUIRE(found[1] == 0xDB);
@@ -351,7 +351,7 @@ TEST_CASE("frames that an edit list leaves out are not shown") {
 TEST_CASE("how many frames there are is counted, whatever the container declares") {
   const test::temporary_folder folder;
   for (const int b_frames : {0, 2}) {
-    const test::bytes file = clip_bytes(folder, {.b_frames = b_frames}, 20);
+    const test::byte_vector file = clip_bytes(folder, {.b_frames = b_frames}, 20);
     const std::filesystem::path path = folder.path() / "lies.avi";
     for (const std::uint32_t declared : {0U, 1U, 7U, 20U}) {
       INFO(declared);
@@ -448,12 +448,12 @@ TEST_CASE("files that are no clips are named, and it is said why") {
     CHECK(contains(error(name), "expected a video that FFmpeg can read"));
   }
   for (std::size_t size : {1U, 11U, 1000U}) {
-    folder.write("zeros.avi", test::bytes(size));
+    folder.write("zeros.avi", test::byte_vector(size));
     CHECK(contains(error("zeros.avi"), "expected a video that FFmpeg can read"));
   }
 
   // A WAV file: sound alone.
-  test::bytes sound = test::text_file("RIFF....WAVEfmt ");
+  test::byte_vector sound = test::text_file("RIFF....WAVEfmt ");
   for (const std::uint32_t value : {16U, 0x00010001U, 8000U, 16000U, 0x00100002U}) {
     sound.resize(sound.size() + 4);
     put_little_endian(sound, sound.size() - 4, value);
@@ -469,8 +469,8 @@ TEST_CASE("files that are no clips are named, and it is said why") {
                  "expected a file with a video stream, got one with 1 other streams (format wav)"));
 
   // A FLAC file with the picture of a cover, which FFmpeg has as a video stream.
-  const test::bytes cover = test::png_file(test::gradient(16, 16));
-  test::bytes flac = test::text_file("fLaC");
+  const test::byte_vector cover = test::png_file(test::gradient(16, 16));
+  test::byte_vector flac = test::text_file("fLaC");
   flac.resize(4 + 4 + 34 + 4 + 32 + 9);
   test::put_big_endian(flac, 4, 4, 34);
   test::put_big_endian(flac, 8, 4, 0x10001000);
@@ -485,7 +485,7 @@ TEST_CASE("files that are no clips are named, and it is said why") {
   CHECK(contains(error("cover.flac"), "expected a file with a video stream"));
 
   // Letters of a codec that nobody knows.
-  test::bytes unknown = clip_bytes(folder, {}, 5);
+  test::byte_vector unknown = clip_bytes(folder, {}, 5);
   while (place_of(unknown, "FMP4") < unknown.size()) {
     std::memcpy(unknown.data() + place_of(unknown, "FMP4"), "ZZZZ", 4);
   }
@@ -527,7 +527,7 @@ TEST_CASE("a clip that is cut anywhere is an error") {
         test::clip_kind{.codec = "mjpeg", .format = "mov"},
         test::clip_kind{.codec = "ffv1", .format = "matroska"}}) {
     INFO(kind.codec << " in " << kind.format);
-    const test::bytes file = clip_bytes(folder, kind, 20);
+    const test::byte_vector file = clip_bytes(folder, kind, 20);
     folder.write("cut", file);
     REQUIRE(error_of(path).empty());
     for (std::size_t i = 0; i < 100; ++i) {
@@ -547,7 +547,7 @@ TEST_CASE("a clip that is cut anywhere is an error") {
       CHECK(test::number_of(half[4]) < 12);
     }
     // What stands behind its end is not the clip's.
-    test::bytes longer = file;
+    test::byte_vector longer = file;
     longer.resize(file.size() + 300);
     folder.write("cut", longer);
     CHECK(test::numbers_of(glia::read_frames(path, 20)) == range(20));
@@ -556,7 +556,7 @@ TEST_CASE("a clip that is cut anywhere is an error") {
 
 TEST_CASE("damaged clips are read or refused, and nothing else") {
   const test::temporary_folder folder;
-  std::vector<test::bytes> files;
+  std::vector<test::byte_vector> files;
   for (const test::clip_kind& kind :
        {test::clip_kind{.height = 32, .width = 48, .b_frames = 1},
         test::clip_kind{.format = "mp4", .height = 32, .width = 48, .keyframes_every = 3},
@@ -569,7 +569,7 @@ TEST_CASE("damaged clips are read or refused, and nothing else") {
   std::uint32_t number = 0;
   const std::size_t read = test::damaged_copies_read(
       files,
-      [&](const test::bytes& copy) {
+      [&](const test::byte_vector& copy) {
         folder.write("damaged", copy);
         const bool patched = number++ % 3 == 0;
         std::vector<glia::image> frames;
@@ -614,7 +614,7 @@ TEST_CASE("clips are read on several threads at once") {
 TEST_CASE("FFmpeg's messages are not written, and its level stays the program's") {
   const test::temporary_folder folder;
   const std::filesystem::path path = folder.path() / "damaged.avi";
-  test::bytes file = clip_bytes(folder, {}, 20);
+  test::byte_vector file = clip_bytes(folder, {}, 20);
   spoil(file, packets_of(folder.path() / "made").at(3));
   folder.write("damaged.avi", file);
   const auto written = [&] {
@@ -676,7 +676,7 @@ TEST_CASE("clips of UCF101 are read as the ffmpeg program reads them") {
         }
       }
     }
-    const auto file = test::file_content<test::bytes>(entry.path());
+    const auto file = test::file_content<test::byte_vector>(entry.path());
     for (std::size_t i = 1; i <= 20; ++i) {
       cuts.write("cut.avi", test::cut(file, file.size() * i / 21));
       CHECK(contains(error_of(cuts.path() / "cut.avi"), "cut.avi: "));
