@@ -40,8 +40,8 @@ namespace glia::detail {
     is_changed = is_changed || numbers_of(device, fitted) != numbers_of(device, parameter);
     parameter = fitted;
   };
-  for (const auto& [mean, layer] : collected) {
-    set(*mean, layer.statistics.means());
+  for (const fitted_layer& layer : collected.layers) {
+    set(*layer.mean, layer.statistics.means());
     set(*layer.scale, layer.statistics.deviations());
   }
   return is_changed;
@@ -57,10 +57,10 @@ GLIA_INLINE void adapt(model_core& net, const dataset_view& data, std::size_t ba
   std::size_t remaining_passes = 1;
   for (std::size_t pass = 0; pass < remaining_passes; ++pass) {
     adaptation collected = collect(net, parameters, data, batch_size);
-    require<value_error>(!collected.empty(),
+    require<value_error>(!collected.layers.empty(),
                          "adapt: the model has no layer that is fitted to data, such as "
                          "glia::standardize");
-    remaining_passes = set_statistics(net.device(), collected) ? collected.size() : 0;
+    remaining_passes = set_statistics(net.device(), collected) ? collected.layers.size() : 0;
   }
   net.parameters() = std::move(parameters);
 }
