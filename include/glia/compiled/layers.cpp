@@ -1,6 +1,7 @@
 #include "glia/glia.hpp"
 #include "glia/layers/initializer_impl.hpp"
 #include "glia/layers/parameters_impl.hpp"
+#include "glia/layers/preprocessing_impl.hpp"
 #include "glia/layers/scope_impl.hpp"
 #include "glia/layers/shared_layers_impl.hpp"
 #include "glia/layers/stream_recording_impl.hpp"

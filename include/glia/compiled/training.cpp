@@ -1,3 +1,5 @@
+#include "glia/data/sliding_windows_impl.hpp"
+#include "glia/data/time_split_impl.hpp"
 #include "glia/distributed/rank_group_impl.hpp"
 #include "glia/optimizers/gradient_transforms_impl.hpp"
 #include "glia/optimizers/schedule_impl.hpp"

@@ -1,24 +1,27 @@
 #pragma once
 
 #include <algorithm>
-#include <span>
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace glia::detail {
 
-/// Returns the texts with commas between them.
-[[nodiscard]] inline std::string with_commas(std::span<const std::string> texts) {
+/// Returns the texts, or the first `count` of them, with commas between them.
+[[nodiscard]] inline std::string with_commas(
+    const std::vector<std::string>& texts,
+    std::size_t count = std::numeric_limits<std::size_t>::max()) {
   std::string result;
-  for (const std::string& part : texts) {
-    result += (&part == texts.data() ? "" : ", ") + part;
+  for (std::size_t i = 0; i < texts.size() && i < count; ++i) {
+    result += (i == 0 ? "" : ", ") + texts[i];
   }
   return result;
 }
 
 /// Returns the texts as lines, each of which ends in a line break.
-[[nodiscard]] inline std::string joined_lines(std::span<const std::string> lines) {
+[[nodiscard]] inline std::string joined_lines(const std::vector<std::string>& lines) {
   std::string result;
   for (const std::string& line : lines) {
     result += line + '\n';

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,9 +55,9 @@ struct csv_contents {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
       constexpr std::size_t max_names = 20;
-      const std::span first_names = std::span(names).first(std::min(max_names, names.size()));
-      throw data_error(text(file, ": there is no column '", name, "'; the columns are: ",
-                            with_commas(first_names), names.size() > max_names ? ", ..." : ""));
+      throw data_error(text(file, ": there is no column '", name,
+                            "'; the columns are: ", with_commas(names, max_names),
+                            names.size() > max_names ? ", ..." : ""));
     }
     return static_cast<std::size_t>(found - names.begin());
   }

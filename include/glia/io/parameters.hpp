@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -111,7 +110,7 @@ namespace detail {
 /// Returns at most five of the names, and the number of the others, for an error message.
 [[nodiscard]] inline std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t max_names = 5;
-  const std::string result = with_commas(std::span(names).first(std::min(names.size(), max_names)));
+  const std::string result = with_commas(names, max_names);
   return names.size() > max_names ? text(result, " and ", names.size() - max_names, " more")
                                   : result;
 }

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <map>
 #include <span>
 #include <vector>
 
@@ -69,19 +68,31 @@ class channel_statistics {
   std::vector<channel> channels_;
 };
 
-/// What `adapt` collects for one layer: the statistics, and the parameter for the deviations.
+/// What `adapt` collects for one layer: the statistics, and the parameters for the means and the
+/// deviations.
 struct fitted_layer {
-  channel_statistics statistics;
+  tensor* mean = nullptr;
   tensor* scale = nullptr;
+  channel_statistics statistics = {};
 };
 
 /// The layers that `adapt` fits, and the targets of the batch on which the model runs.
 struct adaptation {
-  /// The layers by their parameter for the means. A shared layer has the same parameters wherever
-  /// it runs, so it has one entry.
-  std::map<tensor*, fitted_layer> layers{};
+  std::vector<fitted_layer> layers{};
   shape target_shape{};              ///< Shape of the targets, (N, ...); no axes for class labels.
   std::span<const float> targets{};  ///< Values of the targets.
+
+  /// Returns the layer with these parameters. A shared layer has the same parameters wherever it
+  /// runs, so it is one of the layers.
+  [[nodiscard]] fitted_layer& layer_of(tensor& mean, tensor& scale) {
+    for (fitted_layer& known : layers) {
+      if (known.mean == &mean) {
+        return known;
+      }
+    }
+    layers.push_back({&mean, &scale});
+    return layers.back();
+  }
 };
 
 }  // namespace glia::detail

@@ -3,14 +3,10 @@
 #include <cmath>
 #include <cstddef>
 #include <numbers>
-#include <span>
 #include <string>
 #include <string_view>
-#include <variant>
-#include <vector>
 
-#include "glia/backends/numbers_of.hpp"
-#include "glia/layers/adaptation.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/ops/arrangement.hpp"
 #include "glia/ops/comparisons.hpp"
@@ -99,27 +95,7 @@ struct standardize {
 
   /// Adds x, or the targets, to the statistics that `adapt` collects. Returns the current values of
   /// the states.
-  [[nodiscard]] fitted fit(scope& s, const variable& x, const shape& channels) const {
-    tensor& mean = s.mutable_state("mean", channels, mean_initializer);
-    tensor& scale = s.mutable_state("scale", channels, scale_initializer);
-    detail::adaptation& collected = *s.adaptation();
-    detail::fitted_layer& layer = collected.layers[&mean];
-    layer.scale = &scale;
-    if (invert) {
-      const shape& targets = collected.target_shape;
-      s.expect(targets == x.shape(), "adapt fits a layer with invert to the targets of the data ",
-               "set, so expected targets ", batch_text(x.shape()), ", got ",
-               targets.rank() == 0 ? "class labels" : text(batch_text(targets)),
-               "; pass a data set whose targets have the shape of the layer's output");
-      layer.statistics.add(collected.targets, channels[0]);
-      return {mean, scale};
-    }
-    const auto add = [&](const auto& values) {
-      layer.statistics.add(std::span(values), channels[0]);
-    };
-    std::visit(add, numbers_of(s.device(), x.value()));
-    return {mean, scale};
-  }
+  [[nodiscard]] GLIA_INLINE fitted fit(scope& s, const variable& x, const shape& channels) const;
 };
 
 /// Turns class indices into columns of zeros and ones.
@@ -197,3 +173,7 @@ struct periodic_encoding {
 };
 
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/layers/preprocessing_impl.hpp"
+#endif

@@ -52,7 +52,7 @@ namespace detail {
   const std::size_t outer = axis == 1 ? extents[0] : extents[0] * extents[1];
   const auto weighted = [&](const variable& elements, const std::vector<double>& weights) {
     return ops::reshape(elements, {outer, length, 1, inner}) *
-           x.device().from_host(std::span<const double>(weights), {factor, 1});
+           x.device().from_host(std::span<const double>(weights.data(), factor), {factor, 1});
   };
   const auto slice = [&](std::size_t begin, std::size_t extent) {
     return ops::slice(x, {.axis = axis, .begin = begin, .extent = extent});

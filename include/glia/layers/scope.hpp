@@ -14,7 +14,6 @@
 #include "glia/core/function_ref.hpp"
 #include "glia/core/output_kind.hpp"
 #include "glia/core/shape.hpp"
-#include "glia/layers/adaptation.hpp"
 #include "glia/layers/contexts.hpp"
 #include "glia/layers/layer_concepts.hpp"
 #include "glia/layers/layer_names.hpp"
@@ -28,6 +27,7 @@ namespace glia {
 
 namespace detail {
 
+struct adaptation;
 class plan_writer;
 class stream_recording;
 
@@ -292,7 +292,7 @@ class scope {
   std::size_t parameter_count_ = 0;  // number of parameters returned so far
   detail::shared_layers shared_;
   tensor step_mask_;
-  detail::contexts contexts_;
+  std::vector<context_sequence> contexts_;  // those that layers have stored by name
   detail::stream_recording* stream_ = nullptr;
   const detail::running_layer* innermost_ = nullptr;
   // Layers have names only on recorders; training loops that run layers directly on a tape do not

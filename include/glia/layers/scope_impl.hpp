@@ -111,20 +111,29 @@ GLIA_INLINE void scope::add_output(std::string_view name, const variable& y) con
 }
 
 GLIA_INLINE void scope::store_context(std::string_view name, const variable& steps) {
-  contexts_.store({std::string(name), steps, step_mask_});
+  for (context_sequence& known : contexts_) {
+    if (known.name == name) {
+      known.steps = steps;
+      known.mask = step_mask_;
+      return;
+    }
+  }
+  contexts_.push_back({std::string(name), steps, step_mask_});
 }
 
 GLIA_INLINE const context_sequence& scope::context(std::string_view name) const {
-  const context_sequence* const found = contexts_.find(name);
-  if (found == nullptr) {
-    const std::vector<std::string> names = contexts_.names();
-    expect_value(false, "there is no context '", name, "'; ",
-                 names.empty()
-                     ? "no context has run before this layer"
-                     : "the contexts before this layer are: " + detail::with_commas(names),
-                 "; store one with glia::context{\"", name, "\", layer}");
+  std::vector<std::string> names;
+  for (const context_sequence& known : contexts_) {
+    if (known.name == name) {
+      return known;
+    }
+    names.push_back(known.name);
   }
-  return *found;
+  detail::fail<value_error>(
+      {location_text(), "there is no context '", name, "'; ",
+       names.empty() ? "no context has run before this layer"
+                     : "the contexts before this layer are: " + detail::with_commas(names),
+       "; store one with glia::context{\"", name, "\", layer}"});
 }
 
 GLIA_INLINE void scope::expect_stepwise(const detail::running_layer& layer) const {

@@ -23,7 +23,8 @@ template <class Number>
       numbers[t * columns + column] = number(t, column);
     }
   }
-  const tensor table = s.device().from_host(std::span<const double>(numbers), {rows, columns});
+  const tensor table = s.device().from_host(std::span<const double>(numbers.data(), numbers.size()),
+                                            {rows, columns});
   return stream == nullptr ? table : stream->rows_of(table);
 }
 

@@ -2,16 +2,20 @@
 
 #include <cstddef>
 
-#include "glia/backends/recorder.hpp"
 #include "glia/kernels/tensor.hpp"
 
-namespace glia::detail {
+namespace glia {
+
+class recorder;
+
+namespace detail {
 
 /// The recording of a model that runs on blocks of a sequence; see `stream`. Layers whose output
 /// depends on earlier steps keep their state here.
 class stream_recording {
  public:
   /// Begins the recording of a block of `block` steps in a sequence of at most `max_steps` steps.
+  /// The recorder must exist as long as this object.
   stream_recording(const recorder& rec, std::size_t block, std::size_t max_steps);
 
   [[nodiscard]] std::size_t max_steps() const { return max_steps_; }
@@ -29,7 +33,7 @@ class stream_recording {
   [[nodiscard]] tensor append(const tensor& block, std::size_t axis);
 
  private:
-  recorder rec_;
+  const recorder* rec_;
   std::size_t max_steps_;
   tensor first_;  // the position of the block's first step: an integer ()
   tensor positions_;
@@ -37,7 +41,9 @@ class stream_recording {
   std::size_t state_count_ = 0;
 };
 
-}  // namespace glia::detail
+}  // namespace detail
+
+}  // namespace glia
 
 #ifndef GLIA_COMPILED
 #include "glia/layers/stream_recording_impl.hpp"

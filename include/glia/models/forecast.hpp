@@ -43,10 +43,11 @@ template <class Description>
   require<value_error>(steps > 0, "forecast: expected at least 1 step, got 0");
   std::vector<float> known(recent.begin(), recent.end());
   const std::size_t before = known.size();
-  std::vector<float> next(outputs);
   while (known.size() < before + steps * columns) {
-    net.predict_batch(std::span<const float>(known).last(length * columns), next);
-    known.insert(known.end(), next.begin(), next.end());
+    known.resize(known.size() + outputs);
+    const std::span<float> all = known;
+    const std::span<float> next = all.last(outputs);
+    net.predict_batch(all.first(all.size() - outputs).last(length * columns), next);
   }
   xt::xarray<float> result(xt::xarray<float>::shape_type{steps, columns});
   std::copy_n(known.begin() + static_cast<std::ptrdiff_t>(before), steps * columns, result.begin());

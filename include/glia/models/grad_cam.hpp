@@ -29,19 +29,7 @@ namespace detail {
 
 /// Returns the name of the last layer or join of branches with an output (N, H, W, C). Throws
 /// `value_error` if there is none.
-[[nodiscard]] inline std::string last_image_layer(const model_plan& plan) {
-  const auto found =
-      std::find_if(plan.nodes.rbegin(), plan.nodes.rend(), [](const layer_node& node) {
-        const bool is_inner =
-            node.kind == layer_node_kind::layer || node.kind == layer_node_kind::join;
-        return is_inner && node.output.rank() == 4 && node.output[0] == 1;
-      });
-  require<value_error>(found != plan.nodes.rend(),
-                       "grad_cam: expected a model with a layer whose output is (N, H, W, C), such "
-                       "as a convolution of images, got ",
-                       plan.description);
-  return found->name;
-}
+[[nodiscard]] std::string last_image_layer(const model_plan& plan);
 
 /// Returns the Grad-CAM maps (N, H, W) of activations (N, H, W, C) and of their gradients.
 template <class T>
@@ -105,9 +93,9 @@ template <std::floating_point T = float, layer Description, class Expression>
   const std::string layer =
       options.layer.empty() ? detail::last_image_layer(net.plan()) : options.layer;
   const xt::xarray<T>& x = images.derived_cast();
-  const auto found =
-      detail::compute_inner_values(net.core(), x, options.batch_size, "grad_cam", {layer},
-                                   detail::score_gradients{options.class_index});
+  const detail::score_gradients gradients{options.class_index};
+  const auto found = detail::compute_inner_values(net.core(), x, options.batch_size, "grad_cam",
+                                                  {layer}, &gradients);
   require<shape_error>(found.shape.rank() == 4,
                        "grad_cam: expected a layer with outputs (N, H, W, "
                        "C), got ",
@@ -117,3 +105,7 @@ template <std::floating_point T = float, layer Description, class Expression>
 }
 
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/models/grad_cam_impl.hpp"
+#endif

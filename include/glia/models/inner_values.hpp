@@ -42,10 +42,11 @@ struct inner_values {
 /// and if the output has no gradient with respect to the values; `shape_error` if the layer does
 /// not have one row for each sample; `data_error` if a layer needs integers and gets other numbers.
 template <class T>
-[[nodiscard]] inner_values<T> compute_inner_values(
-    const model_core& net, std::span<const T> samples, std::size_t count, std::size_t batch_size,
-    std::string_view caller, const model_place& place,
-    const std::optional<score_gradients>& gradients = std::nullopt);
+[[nodiscard]] inner_values<T> compute_inner_values(const model_core& net,
+                                                   std::span<const T> samples, std::size_t count,
+                                                   std::size_t batch_size, std::string_view caller,
+                                                   const model_place& place,
+                                                   const score_gradients* gradients = nullptr);
 
 /// Makes an array of this shape from elements in row-major order.
 template <class T>
@@ -58,10 +59,11 @@ template <class T>
 /// Does what the other function does, for an array of samples (N, ...). Throws `shape_error` if
 /// their shape does not fit the model.
 template <class T>
-[[nodiscard]] inner_values<T> compute_inner_values(
-    const model_core& net, const xt::xarray<T>& samples, std::size_t batch_size,
-    std::string_view caller, const model_place& place,
-    const std::optional<score_gradients>& gradients = std::nullopt) {
+[[nodiscard]] inner_values<T> compute_inner_values(const model_core& net,
+                                                   const xt::xarray<T>& samples,
+                                                   std::size_t batch_size, std::string_view caller,
+                                                   const model_place& place,
+                                                   const score_gradients* gradients = nullptr) {
   const shape extents(samples.shape().begin(), samples.shape().end());
   require<shape_error>(extents.rank() > 0 && extents == batch_of(extents[0], net.sample_shape()),
                        caller, ": expected samples of shape ",

@@ -184,10 +184,10 @@ template <class T>
 inner_values<T> compute_inner_values(const model_core& net, std::span<const T> samples,
                                      std::size_t count, std::size_t batch_size,
                                      std::string_view caller, const model_place& place,
-                                     const std::optional<score_gradients>& gradients) {
+                                     const score_gradients* gradients) {
   net.require_integers(samples, model_part::whole);
   std::vector<std::size_t> selected;
-  if (gradients) {
+  if (gradients != nullptr) {
     selected = selected_outputs(net, samples, count, batch_size, caller, *gradients);
   }
   const glia::device& device = net.device();
@@ -195,18 +195,18 @@ inner_values<T> compute_inner_values(const model_core& net, std::span<const T> s
   const std::size_t sample_size = net.sample_shape().size();
   const std::size_t output_size = net.output_shape().size();
   std::size_t rows = std::clamp<std::size_t>(count, 1, batch_size);
-  std::optional<inner_program> calls(std::in_place, net, rows, caller, place, bool(gradients));
+  std::optional<inner_program> calls(std::in_place, net, rows, caller, place, gradients != nullptr);
   const std::size_t value_size = sample_of(calls->values_shape()).size();
   inner_values<T> result{batch_of(count, sample_of(calls->values_shape())), {}, {}};
   result.values.resize(count * value_size);
-  result.gradients.resize(gradients ? count * value_size : 0);
+  result.gradients.resize(gradients != nullptr ? count * value_size : 0);
   for (std::size_t first = 0; first < count; first += rows) {
     if (count - first < rows) {
       rows = count - first;
-      calls.emplace(net, rows, caller, place, bool(gradients));
+      calls.emplace(net, rows, caller, place, gradients != nullptr);
     }
     tensor mask;
-    if (gradients) {
+    if (gradients != nullptr) {
       std::vector<T> ones(rows * output_size);
       for (std::size_t row = 0; row < rows; ++row) {
         ones[row * output_size + selected[first + row]] = 1;
@@ -219,7 +219,7 @@ inner_values<T> compute_inner_values(const model_core& net, std::span<const T> s
         parameters, std::move(mask));
     device.to_host(outputs[0],
                    std::span<T>(result.values).subspan(first * value_size, rows * value_size));
-    if (gradients) {
+    if (gradients != nullptr) {
       device.to_host(outputs[1],
                      std::span<T>(result.gradients).subspan(first * value_size, rows * value_size));
     }

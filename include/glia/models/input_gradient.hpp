@@ -33,9 +33,9 @@ template <std::floating_point T = float, layer Description, class Expression>
                                            std::size_t class_index,
                                            const predict_options& options = {}) {
   const xt::xarray<T>& x = inputs.derived_cast();
-  const auto found =
-      detail::compute_inner_values(net.core(), x, options.batch_size, "input_gradient", {},
-                                   detail::score_gradients{class_index});
+  const detail::score_gradients gradients{class_index};
+  const auto found = detail::compute_inner_values(net.core(), x, options.batch_size,
+                                                  "input_gradient", {}, &gradients);
   return detail::to_array(found.shape, found.gradients);
 }
 

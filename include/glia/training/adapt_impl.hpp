@@ -44,8 +44,8 @@ namespace glia::detail {
     is_changed = is_changed || numbers_of(device, fitted) != numbers_of(device, parameter);
     parameter = fitted;
   };
-  for (const auto& [mean, layer] : collected.layers) {
-    set(*mean, layer.statistics.means());
+  for (const fitted_layer& layer : collected.layers) {
+    set(*layer.mean, layer.statistics.means());
     set(*layer.scale, layer.statistics.deviations());
   }
   return is_changed;
