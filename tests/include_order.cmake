@@ -24,7 +24,7 @@ set(cpu_rows
     "isa"
     "threads"
     "elementwise normalization products"
-    "convolution recurrence"
+    "attention convolution recurrence"
     "integers")
 
 # check_order(PREFIX ROW...): the folders below glia/PREFIX.
