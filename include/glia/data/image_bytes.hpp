@@ -62,7 +62,7 @@ class image_bytes {
 
   /// The bytes of image `i`.
   [[nodiscard]] std::span<const std::uint8_t> pixels(std::size_t i) const {
-    return std::span(pixels_).subspan(i * sample_.size(), sample_.size());
+    return {pixels_.data() + i * sample_.size(), sample_.size()};
   }
 
   /// Returns the same images with another shape of equal size, such as (784) for (28, 28). Throws
