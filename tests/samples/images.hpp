@@ -6,7 +6,7 @@
 
 namespace test::samples {
 
-[[nodiscard]] inline std::vector<bytes> png() {
+[[nodiscard]] inline std::vector<byte_vector> png() {
   const glia::image picture = scrambled(5, 8);
   const std::vector<png_color> palette{{10, 20, 30}, {40, 50, 60}, {70, 80, 90}};
   return {png_file(picture),
@@ -18,9 +18,9 @@ namespace test::samples {
           png_file(1, 2, {9, 255, 9, 0}, {.color_type = PNG_COLOR_TYPE_GRAY_ALPHA})};
 }
 
-[[nodiscard]] inline std::vector<bytes> jpeg() {
+[[nodiscard]] inline std::vector<byte_vector> jpeg() {
   const glia::image picture = gradient(12, 17);
-  const bytes inks(8 * 8 * 4, 99);
+  const byte_vector inks(8 * 8 * 4, 99);
   return {jpeg_file(picture), jpeg_file(picture, TJFLAG_PROGRESSIVE),
           jpeg_file(picture.pixels, 12, 17, TJPF_RGB, TJSAMP_GRAY),
           jpeg_file(picture.pixels, 12, 17, TJPF_RGB, TJSAMP_420),
