@@ -1,9 +1,16 @@
+#include <cmath>
+#include <cstddef>
+#include <glia/backends/cpu.hpp>
 #include <glia/backends/program.hpp>
 #include <glia/backends/recorder.hpp>
 #include <glia/ops/differentiate.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "catch.hpp"
 #include "helpers.hpp"
+#include "tolerances.hpp"
 
 using test::message_of;
 using test::tensor_of;
@@ -102,7 +109,9 @@ struct recorded_sum {
   glia::value_id value = glia::no_value;
 
   template <class Function>
-  recorded_sum(const glia::shape& s, const Function& function) {
+  recorded_sum(const glia::shape& s, const Function& function,
+               const glia::fused_kernel_set& fused = {})
+      : device(fused) {
     glia::tape tape(device);
     const auto input = device.input("x", glia::real_of(s));
     // Weights of the elements, so that gradients differ.
@@ -135,17 +144,18 @@ struct recorded_sum {
     calls = extended.recorded();
   }
 
-  [[nodiscard]] std::vector<double> run(const std::vector<double>& numbers) const {
-    const glia::reference<double> reference;
+  [[nodiscard]] std::vector<double> run(
+      const std::vector<double>& numbers,
+      const glia::device& runner = glia::reference<double>()) const {
     glia::graph g = calls;
     g.add_output("value", value);
-    const glia::program compiled(g, reference);
-    auto input = reference.from_host(std::span<const double>(numbers), calls.spec(x).shape);
+    const glia::program compiled(g, runner);
+    auto input = runner.from_host(std::span<const double>(numbers), calls.spec(x).shape);
     glia::tensor* const inputs[] = {&input};
     glia::tensor result;
     compiled.run(inputs, std::span(&result, 1));
     std::vector<double> values(result.size());
-    reference.to_host(result, std::span<double>(values));
+    runner.to_host(result, std::span<double>(values));
     return values;
   }
 };
@@ -306,4 +316,70 @@ TEST_CASE("second derivatives that do not exist are refused, not wrong") {
                                                    std::vector<glia::value_id>{x.number()});
                        }),
                        "the kernel 'norm' has no derivative"));
+}
+
+TEST_CASE("attention and recurrent layers in one kernel have derivatives, but no second ones") {
+  namespace ops = glia::ops;
+  const glia::cpu<double> cpu;
+  const glia::shape s{2, 5, 6};
+  std::vector<double> numbers(s.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = std::sin(static_cast<double>(i * i));
+  }
+  const auto attention = [](auto x) {
+    return ops::attention(x, x * x, x + 1.0, {.num_heads = 2, .causal = true});
+  };
+  const auto recurrent = [](glia::recurrent_cell cell) {
+    return [cell](auto x) {
+      const std::size_t units = x.shape()[2] / kernels::products_of(cell);
+      std::vector<double> weights(units * x.shape()[2]);
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        weights[i] = std::cos(static_cast<double>(3 * i));
+      }
+      const auto w = x.owner().constant(
+          x.device().from_host(std::span<const double>(weights), {units, x.shape()[2]}));
+      return ops::recurrence(cell, false, x, w, {}, {}, {});
+    };
+  };
+  const auto check = [&](const auto& function, std::string_view kernel) {
+    INFO(kernel);
+    // The graph is recorded without a gradient in view, as for inference.
+    recorded_sum f(s, function, cpu.fused());
+    const recorded_sum unchanged = f;
+    f.differentiate();
+    const std::vector<double> gradient = f.run(numbers, cpu);
+    for (const std::size_t i : {0U, 17U, 59U}) {
+      constexpr double step = 1e-5;
+      std::vector<double> near = numbers;
+      near[i] += step;
+      const double ahead = unchanged.run(near, cpu)[0];
+      near[i] -= 2 * step;
+      CHECK(gradient[i] == Approx((ahead - unchanged.run(near, cpu)[0]) / (2 * step)).margin(1e-7));
+    }
+    f.weigh();
+    const std::string refusal = message_of<glia::value_error>([&] { f.differentiate(); });
+    CHECK(test::contains(refusal, kernel));
+    CHECK(test::contains(refusal, "on a recorder without fused kernels"));
+  };
+  check(attention, "'attention");
+  check(recurrent(glia::recurrent_cell::simple), "'recurrence");
+  check(recurrent(glia::recurrent_cell::gru), "'recurrence");
+  check(recurrent(glia::recurrent_cell::lstm), "'recurrence");
+
+  // Composed of other kernels, attention has second derivatives.
+  recorded_sum composed(s, attention);
+  composed.differentiate();
+  recorded_sum at_once(s, attention, cpu.fused());
+  at_once.differentiate();
+  CHECK(test::distance(at_once.run(numbers, cpu), composed.run(numbers)) <
+        tolerance::double_kernel);
+  composed.weigh();
+  const recorded_sum first = composed;
+  composed.differentiate();
+  constexpr double step = 1e-5;
+  std::vector<double> near = numbers;
+  near[7] += step;
+  const double ahead = first.run(near)[0];
+  near[7] -= 2 * step;
+  CHECK(composed.run(numbers)[7] == Approx((ahead - first.run(near)[0]) / (2 * step)).margin(1e-6));
 }

@@ -13,11 +13,12 @@ struct attention_gradient;
 
 /// Computes scaled dot-product attention of H heads, softmax(Q K^T / sqrt(D)) V, for queries Q (N,
 /// T, H D), keys K (N, S, H D) and values V (N, S, H E). D and E are the sizes of a head. If
-/// `causal`, step t reads only the keys and values of steps 0 ... t, and S must equal T.
+/// `causal`, the weights of step t are 0 for the keys of later steps, and S must equal T.
 ///
-/// The second result has, for each row of scores Q K^T / sqrt(D), its maximum and 1 / sum(exp(score
-/// - maximum)); the gradient computes the weights from them instead of keeping T S numbers for each
-/// head. Optional for a backend. Source: Dao et al., "FlashAttention", 2022.
+/// The second result has two numbers for each row of Q K^T: its maximum m over the keys that count,
+/// and 1 / sum(exp((x - m) / sqrt(D))) over the elements x of the row. The gradient computes the
+/// weights from them; it would need T S numbers for each head otherwise. Optional for a backend.
+/// Source: Dao et al., "FlashAttention", 2022.
 struct attention {
   std::size_t num_heads = 1;
   bool causal = false;
@@ -33,12 +34,12 @@ struct attention {
     require_elements("attention: queries", queries, element::real);
     require_elements("attention: keys", keys, element::real);
     require_elements("attention: values", values, element::real);
-    const auto is_fit = [&](const shape& s) {
+    const auto fits = [&](const shape& s) {
       return s.rank() == 3 && s[0] == queries.shape[0] && s[2] > 0 && s[2] % num_heads == 0;
     };
     require<shape_error>(
-        num_heads > 0 && queries.shape.rank() == 3 && is_fit(queries.shape) && is_fit(keys.shape) &&
-            is_fit(values.shape) && keys.shape[1] > 0 && keys.shape[1] == values.shape[1] &&
+        num_heads > 0 && queries.shape.rank() == 3 && fits(queries.shape) && fits(keys.shape) &&
+            fits(values.shape) && keys.shape[1] > 0 && keys.shape[1] == values.shape[1] &&
             keys.shape[2] == queries.shape[2] && (!causal || keys.shape[1] == queries.shape[1]),
         "attention: expected queries (N, ", causal ? "S" : "T",
         ", H D), keys (N, S, H D) and "
@@ -116,9 +117,14 @@ struct attention_gradient {
 }
 template <class Call>
 void add_gradients(const attention& k, Call& call) {
+  auto saved = call.result(1);
+  if (!k.keeps) {  // recorded without a gradient in view
+    const attention keeping{k.num_heads, k.causal};
+    saved = call.run(keeping, call.operand(0), call.operand(1), call.operand(2))[1];
+  }
   auto [dqueries, dkeys, dvalues] =
       call.run(attention_gradient{k.num_heads, k.causal}, call.dy(), call.operand(0),
-               call.operand(1), call.operand(2), call.result(1));
+               call.operand(1), call.operand(2), saved);
   call.add(0, std::move(dqueries));
   call.add(1, std::move(dkeys));
   call.add(2, std::move(dvalues));

@@ -126,8 +126,8 @@ struct recurrence_gradient {
   friend bool operator==(const recurrence_gradient&, const recurrence_gradient&) = default;
 };
 
-[[nodiscard]] constexpr saved_tensors saved_for_gradients(const recurrence&) {
-  return {.operands = 0b11010, .results = 0b11};
+[[nodiscard]] constexpr saved_tensors saved_for_gradients(const recurrence& k) {
+  return {.operands = k.keeps ? 0b11010U : 0b11111U, .results = 0b11};
 }
 
 namespace derivatives {
@@ -159,8 +159,14 @@ template <class Call>
 /// of h^T da over the steps, where h are the states before each step.
 template <class Call>
 void add_gradients(const recurrence& k, Call& call) {
+  auto saved = call.result(1);
+  if (!k.keeps && saved_count(k.cell) > 0) {  // recorded without a gradient in view
+    const recurrence keeping{k.cell, k.backwards};
+    saved = call.run(keeping, call.operand(0), call.operand(1), call.operand(2), call.operand(3),
+                     call.operand(4))[1];
+  }
   auto [dx, dproducts] =
-      call.run(recurrence_gradient{k.cell, k.backwards}, call.dy(), call.result(0), call.result(1),
+      call.run(recurrence_gradient{k.cell, k.backwards}, call.dy(), call.result(0), saved,
                call.operand(1), call.operand(3), call.operand(4));
   const auto& da = dproducts ? dproducts : dx;
   const auto rows = call.run(reshape{{da.shape()[0] * da.shape()[1], da.shape()[2]}}, da);

@@ -4,11 +4,9 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "glia/layers/project_steps.hpp"
 #include "glia/layers/rotary_embedding.hpp"
@@ -17,9 +15,6 @@
 #include "glia/ops/arrangement.hpp"
 #include "glia/ops/attention.hpp"
 #include "glia/ops/dropout.hpp"
-#include "glia/ops/products.hpp"
-#include "glia/ops/reductions.hpp"
-#include "glia/ops/softmax.hpp"
 
 namespace glia {
 
@@ -41,8 +36,9 @@ namespace glia {
 /// No step attends to a padding step (see `masking`): its weight is 0. At a padding step, and at a
 /// step that can attend to no step, the output is the output bias, as in Keras.
 ///
-/// A training step stores two (T, S) matrices for each head and sample. A `stream` of causal
-/// self-attention keeps the keys and values of earlier steps.
+/// On `cpu`, one kernel computes the attention of sequences without padding. With padding, or with
+/// dropout in training, and on other devices, a training step stores two (T, S) matrices for each
+/// head and sample. A `stream` of causal self-attention keeps the keys and values of earlier steps.
 ///
 /// Throws `shape_error` if the input is not (N, T, D). Throws `value_error` if `num_heads` or
 /// `key_dim` is 0, if `dropout` is outside [0, 1), if no earlier layer is the `context`, or if a
@@ -87,13 +83,13 @@ struct multi_head_attention {
       keys = angles.rotate(keys, num_heads);
     }
     const bool drops_weights = s.is_training() && dropout > 0;
-    const bool in_one_kernel = detail::has_attention(s.device()) && s.stream() == nullptr &&
-                               !key_mask && !query_mask && !drops_weights;
+    const bool is_plain = s.stream() == nullptr && !key_mask && !query_mask && !drops_weights;
     const variable attended =
-        in_one_kernel ? ops::attention({.num_heads = num_heads, .causal = use_causal_mask},
-                                       std::move(queries), std::move(keys), std::move(values))
-                      : attend(s, by_head(std::move(queries)), by_head(std::move(keys)),
-                               by_head(std::move(values)), query_mask, key_mask);
+        is_plain ? ops::attention(std::move(queries), std::move(keys), std::move(values),
+                                  {.num_heads = num_heads, .causal = use_causal_mask})
+                 : attend(s, detail::by_head(std::move(queries), num_heads),
+                          detail::by_head(std::move(keys), num_heads),
+                          detail::by_head(std::move(values), num_heads), query_mask, key_mask);
     return project(s, "output", attended, x.shape()[2]);
   }
 
@@ -142,48 +138,43 @@ struct multi_head_attention {
     return detail::project_steps(x, kernel, shift);
   }
   /// Separates the heads: (N, T, H K) becomes (N, H, T, K).
-  [[nodiscard]] variable by_head(variable x) const {
-    const shape extents = x.shape();
-    return ops::permute(
-        ops::reshape(std::move(x), {extents[0], extents[1], num_heads, extents[2] / num_heads}),
-        {0, 2, 1, 3});
-  }
   /// Computes the attention (N, T, H V) of queries (N, H, T, K), keys (N, H, S, K) and values (N,
-  /// H, S, V) in several kernels.
+  /// H, S, V) with masks, with dropout or for a block of a stream.
   [[nodiscard]] variable attend(scope& s, const variable& queries, variable keys, variable values,
                                 const tensor& query_mask, const tensor& key_mask) const {
     if (detail::stream_recording* const stream = s.stream()) {
       keys = keys.owner().constant(stream->append(keys.value(), 2));
       values = keys.owner().constant(stream->append(values.value(), 2));
     }
-    const double scale = 1 / std::sqrt(static_cast<double>(key_dim));
-    variable scores = ops::batched_matmul(queries * scale, keys, transpose::second);
-    if (s.stream() != nullptr) {
-      scores = only_where(s, s.stream()->not_later(), scores);
-    } else if (use_causal_mask) {
-      scores = scores + keys.owner().constant(not_later(s.device(), queries.shape()[2]));
-    }
     tensor attended_pairs;
-    if (key_mask) {
-      attended_pairs = for_scores(s, key_mask, 3);
-      scores = only_where(s, attended_pairs, scores);
-    }
-    if (query_mask) {
-      const tensor of_queries = for_scores(s, query_mask, 2);
-      attended_pairs = !key_mask ? of_queries
-                                 : s.device().run(kernels::binary{binary_function::multiply},
-                                                  of_queries, attended_pairs);
-    }
-    variable weights = ops::softmax(std::move(scores));
-    if (attended_pairs) {
-      weights = weights * attended_pairs;
-    }
-    if (s.is_training() && dropout > 0) {
-      weights = ops::dropout(std::move(weights), dropout, s.next_random());
-    }
-    const variable attended = ops::permute(ops::batched_matmul(weights, values), {0, 2, 1, 3});
-    const shape extents = attended.shape();
-    return ops::reshape(attended, {extents[0], extents[1], extents[2] * extents[3]});
+    const auto mask = [&](variable scores) {
+      if (s.stream() != nullptr) {
+        scores = only_where(s, s.stream()->not_later(), scores);
+      } else if (use_causal_mask) {
+        const std::size_t steps = scores.shape()[2];
+        scores = scores + scores.owner().constant(detail::causal_mask(s.device(), steps));
+      }
+      if (key_mask) {
+        attended_pairs = for_scores(s, key_mask, 3);
+        scores = only_where(s, attended_pairs, scores);
+      }
+      if (query_mask) {
+        const tensor of_queries = for_scores(s, query_mask, 2);
+        attended_pairs = !key_mask ? of_queries
+                                   : s.device().run(kernels::binary{binary_function::multiply},
+                                                    of_queries, attended_pairs);
+      }
+      return scores;
+    };
+    const auto change = [&](variable weights) {
+      if (attended_pairs) {
+        weights = weights * attended_pairs;
+      }
+      return s.is_training() && dropout > 0
+                 ? ops::dropout(std::move(weights), dropout, s.next_random())
+                 : weights;
+    };
+    return detail::attention_by_head(queries, keys, values, mask, change);
   }
   /// Returns the scores where the condition holds, and the lowest score elsewhere. It is finite, so
   /// that softmax is defined for queries without any key.
@@ -198,16 +189,6 @@ struct multi_head_attention {
     shape extents{mask.shape()[0], 1, 1, 1};
     extents[axis] = mask.shape()[1];
     return s.device().run(kernels::reshape{extents}, mask);
-  }
-  /// Returns the causal mask (T, T): 0 up to the diagonal, minus infinity for later steps.
-  [[nodiscard]] static tensor not_later(const glia::device& device, std::size_t steps) {
-    std::vector<float> mask(steps * steps, -std::numeric_limits<float>::infinity());
-    for (std::size_t row = 0; row < steps; ++row) {
-      for (std::size_t column = 0; column <= row; ++column) {
-        mask[row * steps + column] = 0;
-      }
-    }
-    return device.from_host(std::span<const float>(mask), {steps, steps});
   }
 };
 

@@ -1,17 +1,74 @@
 #pragma once
 
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "glia/core/inline.hpp"
+#include "glia/ops/arrangement.hpp"
 #include "glia/ops/attention.hpp"
 #include "glia/ops/call.hpp"
+#include "glia/ops/elementwise.hpp"
+#include "glia/ops/products.hpp"
+#include "glia/ops/softmax.hpp"
 
-namespace glia::ops {
+namespace glia {
 
-GLIA_INLINE variable attention(kernels::attention k, variable queries, variable keys,
-                               variable values) {
-  k.keeps = queries.needs_gradient() || keys.needs_gradient() || values.needs_gradient();
-  return call(queries.owner(), k, std::move(queries), std::move(keys), std::move(values));
+GLIA_INLINE bool detail::has_attention(const device& where) {
+  return has_fused<kernels::attention>(where) && has_fused<kernels::attention_gradient>(where);
 }
 
-}  // namespace glia::ops
+GLIA_INLINE variable detail::by_head(variable x, std::size_t num_heads) {
+  const shape s = x.shape();
+  return ops::permute(ops::reshape(std::move(x), {s[0], s[1], num_heads, s[2] / num_heads}),
+                      {0, 2, 1, 3});
+}
+
+GLIA_INLINE tensor detail::causal_mask(const device& where, std::size_t steps) {
+  std::vector<float> mask(steps * steps, -std::numeric_limits<float>::infinity());
+  for (std::size_t row = 0; row < steps; ++row) {
+    for (std::size_t column = 0; column <= row; ++column) {
+      mask[row * steps + column] = 0;
+    }
+  }
+  return where.from_host(std::span<const float>(mask), {steps, steps});
+}
+
+GLIA_INLINE variable detail::attention_by_head(const variable& queries, const variable& keys,
+                                               const variable& values,
+                                               function_ref<variable(variable)> mask,
+                                               function_ref<variable(variable)> change) {
+  const double scale = 1 / std::sqrt(static_cast<double>(queries.shape()[3]));
+  const variable weights =
+      change(ops::softmax(mask(ops::batched_matmul(queries * scale, keys, transpose::second))));
+  const variable attended = ops::permute(ops::batched_matmul(weights, values), {0, 2, 1, 3});
+  const shape s = attended.shape();
+  return ops::reshape(attended, {s[0], s[1], s[2] * s[3]});
+}
+
+GLIA_INLINE variable ops::attention(variable queries, variable keys, variable values,
+                                    const attention_options& options) {
+  const bool trained = queries.needs_gradient() || keys.needs_gradient() || values.needs_gradient();
+  const kernels::attention kernel{options.num_heads, options.causal, trained};
+  if (glia::detail::has_attention(queries.device())) {
+    return call(queries.owner(), kernel, std::move(queries), std::move(keys), std::move(values));
+  }
+  (void)kernel.result(real_of(queries.shape()), real_of(keys.shape()), real_of(values.shape()));
+  const std::size_t steps = queries.shape()[1];
+  return glia::detail::attention_by_head(
+      glia::detail::by_head(std::move(queries), options.num_heads),
+      glia::detail::by_head(std::move(keys), options.num_heads),
+      glia::detail::by_head(std::move(values), options.num_heads),
+      [&](variable scores) {
+        return options.causal
+                   ? scores +
+                         scores.owner().constant(glia::detail::causal_mask(scores.device(), steps))
+                   : scores;
+      },
+      [](variable weights) { return weights; });
+}
+
+}  // namespace glia

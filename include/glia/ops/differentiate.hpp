@@ -16,8 +16,9 @@ namespace glia {
 ///
 /// Call it again on the gradients for second derivatives, such as those of a gradient penalty or of
 /// a differential equation. They exist for products, convolutions, activations, softmax and average
-/// pooling, but not for normalization, max pooling, recurrent layers and the fused kernel of
-/// `softmax_cross_entropy`.
+/// pooling, but not for normalization, max pooling and the fused kernels of recurrent layers,
+/// attention and `softmax_cross_entropy`. A recorder without fused kernels records the first two of
+/// these as other kernels.
 ///
 /// Throws `value_error`, and leaves the graph as it was, if a value is not one of the graph, if the
 /// result depends on none of the sources, or if a kernel between them has no derivative, for

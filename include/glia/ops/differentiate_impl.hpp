@@ -39,12 +39,15 @@ class lost_gradients {
         require<value_error>(maker == nullptr, "differentiate: '", node.kernel.name(),
                              "' reads a result of '", maker == nullptr ? "" : maker->kernel.name(),
                              "' that has no derivative; there are no second derivatives of "
-                             "normalization and of the fused softmax_cross_entropy");
+                             "normalization and of fused kernels, such as softmax_cross_entropy "
+                             "and attention; record attention on a recorder without fused kernels");
       }
       require<value_error>(!depends || keeps_gradient(node), "differentiate: the kernel '",
                            node.kernel.name(),
                            "' has no derivative; there are no second derivatives of normalization, "
-                           "max pooling, recurrent layers and the fused softmax_cross_entropy");
+                           "max pooling and fused kernels, such as softmax_cross_entropy, "
+                           "recurrence and attention; record recurrent layers and attention on a "
+                           "recorder without fused kernels");
     }
     for (std::size_t i = 1; i < node.results.size(); ++i) {
       if (depends && is_real(node.results[i])) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/joined_text.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/layers/plan.hpp"
 #include "glia/models/summary.hpp"

@@ -22,7 +22,8 @@ struct attention_case {
 const std::vector<attention_case> cases{
     {1, 1, 1, 1, 1, 1, true},       {2, 3, 5, 2, 4, 3, false},     {3, 7, 7, 1, 5, 5, true},
     {1, 50, 50, 3, 8, 20, true},    {2, 13, 70, 2, 17, 33, false}, {1, 97, 97, 2, 32, 32, true},
-    {1, 130, 130, 1, 64, 16, true}, {1, 5, 1100, 1, 3, 2, false}};
+    {1, 130, 130, 1, 64, 16, true}, {1, 5, 1100, 1, 3, 2, false},  {1, 600, 600, 1, 3, 2, true},
+    {0, 3, 3, 1, 2, 2, true},       {2, 0, 4, 1, 2, 2, false}};
 
 glia::shape query_shape(const attention_case& c) {
   return {c.samples, c.queries, c.heads * c.channels};
@@ -76,6 +77,33 @@ std::vector<double> weights_of(const attention_case& c, const std::vector<double
     weights[s] /= sum;
   }
   return weights;
+}
+
+/// The second result by its definition: for each row of Q K^T, its maximum and the factor of the
+/// exponentials.
+std::vector<double> statistics_of(const attention_case& c, const std::vector<double>& queries,
+                                  const std::vector<double>& keys) {
+  std::vector<double> statistics;
+  for (std::size_t n = 0; n < c.samples; ++n) {
+    for (std::size_t h = 0; h < c.heads; ++h) {
+      std::vector<double> factors;
+      for (std::size_t t = 0; t < c.queries; ++t) {
+        const std::vector<double> weights = weights_of(c, queries, keys, n, t, h);
+        // The key with the highest score has the weight exp(0) times the factor.
+        const auto highest = std::max_element(weights.begin(), weights.end());
+        factors.push_back(*highest);
+        const auto s = static_cast<std::size_t>(highest - weights.begin());
+        double product = 0;
+        for (std::size_t i = 0; i < c.channels; ++i) {
+          product += queries[((n * c.queries + t) * c.heads + h) * c.channels + i] *
+                     keys[((n * c.keys + s) * c.heads + h) * c.channels + i];
+        }
+        statistics.push_back(product);
+      }
+      statistics.insert(statistics.end(), factors.begin(), factors.end());
+    }
+  }
+  return statistics;
 }
 
 std::vector<double> attended(const attention_case& c, const std::vector<double>& queries,
@@ -157,6 +185,7 @@ TEST_CASE("attention in one kernel is its definition") {
     const std::vector<double> dy = drawn(result_shape(c), 4);
     const auto results = results_on(glia::cpu<double>({.threads = 2}), c);
     CHECK(relative_distance(results[0], attended(c, q, k, v)) < tolerance::double_kernel);
+    CHECK(relative_distance(results[1], statistics_of(c, q, k)) < tolerance::double_kernel);
     // Each gradient in a drawn direction is the slope of the loss sum(y dy) along it.
     const auto loss = [&](const auto& queries, const auto& keys, const auto& values) {
       const std::vector<double> y = attended(c, queries, keys, values);
@@ -195,12 +224,15 @@ TEST_CASE("attention has the same results with all instruction sets and threads"
     INFO(glia::text(query_shape(c), " ", value_shape(c), " ", c.heads, " ", c.causal));
     const auto expected = results_on(glia::cpu<double>({.threads = 1}), c);
     CHECK(results_on(glia::cpu<double>({.threads = 3}), c) == expected);
-    for (const auto level : {glia::cpu_loops::isa::baseline, glia::cpu_loops::isa::avx2,
-                             glia::cpu_loops::best_isa()}) {
+    using glia::cpu_loops::isa;
+    for (const isa wanted : {isa::baseline, isa::avx2, isa::avx512}) {
+      const isa level = std::min(wanted, glia::cpu_loops::best_isa());
       const auto serial = results_on(glia::cpu<float>({.threads = 1, .isa = level}), c);
       CHECK(results_on(glia::cpu<float>({.threads = 2, .isa = level}), c) == serial);
+      const auto in_double = results_on(glia::cpu<double>({.threads = 2, .isa = level}), c);
       for (std::size_t i = 0; i < expected.size(); ++i) {
         CHECK(relative_distance(serial[i], expected[i]) < tolerance::golden);
+        CHECK(relative_distance(in_double[i], expected[i]) < tolerance::double_kernel);
       }
     }
   }
@@ -241,11 +273,48 @@ TEST_CASE("attention treats the samples of a batch apart") {
 
 TEST_CASE("large scores do not overflow in attention") {
   const glia::cpu<float> device;
-  const auto q = tensor_of(device, {1, 2, 1}, std::vector<double>{1e18, -1e18});
-  const auto k = tensor_of(device, {1, 3, 1}, std::vector<double>{1e18, 1, -1e18});
+  const auto q = tensor_of(device, {1, 2, 2}, std::vector<double>{1e18, 0, -1e18, 0});
+  const auto k = tensor_of(device, {1, 3, 2}, std::vector<double>{1e18, 0, 1, 0, -1e18, 0});
   const auto v = tensor_of(device, {1, 3, 1}, std::vector<double>{1, 2, 3});
   CHECK(values_of(device, device.run(kernels::attention{}, q, k, v)[0]) ==
         std::vector<double>{1, 3});
+}
+
+TEST_CASE("attention without gradients has no second result") {
+  const glia::cpu<float> device;
+  const auto x = tensor_of(device, {2, 5, 6}, drawn({2, 5, 6}, 1));
+  const auto both = device.run(kernels::attention{.num_heads = 2}, x, x, x);
+  const auto first = device.run(kernels::attention{.num_heads = 2, .keeps = false}, x, x, x);
+  CHECK(values_of(device, first[0]) == values_of(device, both[0]));
+  CHECK_FALSE(first[1]);
+}
+
+TEST_CASE("the op of attention runs on every device") {
+  const auto gradient_on = [](const glia::device& device, bool causal) {
+    glia::tape tape(device);
+    const glia::variable q = tape.leaf(tensor_of(device, {2, 5, 6}, drawn({2, 5, 6}, 1)));
+    const glia::variable k = tape.leaf(tensor_of(device, {2, 5, 6}, drawn({2, 5, 6}, 2)));
+    const glia::variable v = tape.leaf(tensor_of(device, {2, 5, 4}, drawn({2, 5, 4}, 3)));
+    tape.backward(glia::ops::sum(
+        glia::ops::square(glia::ops::attention(q, k, v, {.num_heads = 2, .causal = causal}))));
+    std::vector<double> gradients;
+    for (const glia::variable& x : {q, k, v}) {
+      const std::vector<double> part = values_of(device, tape.take_gradient(x.slot()));
+      gradients.insert(gradients.end(), part.begin(), part.end());
+    }
+    return gradients;
+  };
+  for (const bool causal : {false, true}) {
+    CHECK(relative_distance(gradient_on(glia::cpu<double>(), causal),
+                            gradient_on(glia::reference<double>(), causal)) <
+          tolerance::double_kernel);
+  }
+  const glia::reference<float> device;
+  glia::tape tape(device);
+  const glia::variable x = tape.constant(tensor_of(device, {2, 5, 6}, drawn({2, 5, 6}, 1)));
+  CHECK(test::contains(
+      message_of<glia::shape_error>([&] { (void)glia::ops::attention(x, x, x, {.num_heads = 4}); }),
+      "for H = 4 heads"));
 }
 
 TEST_CASE("the kernel of attention says what it does not take") {
@@ -258,10 +327,10 @@ TEST_CASE("the kernel of attention says what it does not take") {
   };
   CHECK(message({.num_heads = 2}, {2, 3, 5}, {2, 4, 5}, {2, 4, 6}) ==
         "attention: expected queries (N, T, H D), keys (N, S, H D) and values (N, S, H E) for H = "
-        "2 heads, got (2, 3, 5), (2, 4, 5) and (2, 4, 6)");
+        "2 heads, with at least one head and one key, got (2, 3, 5), (2, 4, 5) and (2, 4, 6)");
   CHECK(message({.causal = true}, {2, 3, 4}, {2, 4, 4}, {2, 4, 4}) ==
         "attention: expected queries (N, S, H D), keys (N, S, H D) and values (N, S, H E) for H = "
-        "1 heads, got (2, 3, 4), (2, 4, 4) and (2, 4, 4)");
+        "1 heads, with at least one head and one key, got (2, 3, 4), (2, 4, 4) and (2, 4, 4)");
   CHECK_FALSE(message({}, {2, 3, 4}, {2, 4, 4}, {2, 5, 4}).empty());
   CHECK_FALSE(message({}, {2, 3, 4}, {1, 4, 4}, {1, 4, 4}).empty());
   CHECK_FALSE(message({.num_heads = 0}, {2, 3, 4}, {2, 3, 4}, {2, 3, 4}).empty());

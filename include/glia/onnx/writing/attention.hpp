@@ -14,14 +14,15 @@ namespace glia::onnx {
 
 namespace detail {
 
-/// Writes steps (N, T, H C) as (N, H, T, C) or, with `turned`, as (N, H, C, T). Returns the name.
+/// Writes steps (N, T, H C) as (N, H, T, C) or, with `transposed`, as (N, H, C, T). Returns the
+/// name.
 [[nodiscard]] inline std::string by_head(const lowering& l, const value& x, std::size_t num_heads,
-                                         bool turned) {
+                                         bool transposed) {
   const extents& s = x.shape;
   const std::string parts =
       reshaped(l, x, {s[0], s[1], {num_heads, false}, {s[2].count / num_heads, false}});
   return l.out.call("Transpose", {parts}, [&](::onnx::NodeProto& node) {
-    writer::set(node, "perm", turned ? integers{0, 2, 3, 1} : integers{0, 2, 1, 3});
+    writer::set(node, "perm", transposed ? integers{0, 2, 3, 1} : integers{0, 2, 1, 3});
   });
 }
 

@@ -35,8 +35,8 @@ void attend(Bench& b, const attention_sizes& s, const Tensor& dy, const Tensor& 
     const shape& e = x.shape();
     return device.run(swap, device.run(kernels::reshape{{e[0], e[1], s.heads, e[2] / s.heads}}, x));
   };
-  const auto by_step = [&](const Tensor& x, const Tensor& like) {
-    b.out(device.run(kernels::reshape{like.shape()}, device.run(swap, x)));
+  const auto add_output = [&](const Tensor& x, const Tensor& operand) {
+    b.out(device.run(kernels::reshape{operand.shape()}, device.run(swap, x)));
   };
   const auto scaled = [&](const Tensor& x) {
     const auto scale =
@@ -53,10 +53,10 @@ void attend(Bench& b, const attention_sizes& s, const Tensor& dy, const Tensor& 
   const auto weights = device.run(kernels::softmax{}, product(transpose::second, queries, keys));
   const auto dscores =
       device.run(kernels::softmax_gradient{}, product(transpose::second, dvalues, values), weights);
-  by_step(product(transpose::none, weights, values), dy);
-  by_step(scaled(product(transpose::none, dscores, keys)), q);
-  by_step(product(transpose::first, dscores, queries), k);
-  by_step(product(transpose::first, weights, dvalues), v);
+  add_output(product(transpose::none, weights, values), dy);
+  add_output(scaled(product(transpose::none, dscores, keys)), q);
+  add_output(product(transpose::first, dscores, queries), k);
+  add_output(product(transpose::first, weights, dvalues), v);
 }
 
 /// The test cases of attention.

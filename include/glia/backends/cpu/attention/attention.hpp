@@ -13,9 +13,9 @@
 
 namespace glia::cpu_loops {
 
-/// Computes attention and its gradients. A thread computes one head of one sample at a time. The
-/// scores exist only for a few queries, in a cache. With a causal mask, those of later keys are not
-/// computed.
+/// Computes attention and its gradients. A thread computes one head of one sample at a time, or
+/// some queries of it. The scores exist only for a few queries, in a cache. With a causal mask, the
+/// keys after those of a tile of queries are skipped.
 template <class T>
 class attention {
  public:
@@ -32,41 +32,50 @@ class attention {
       constexpr std::size_t tile = panel::tile_rows;
       const std::size_t columns = panel::padded(s.keys);
       const std::size_t outputs = panel::padded(s.value_channels);
-      const std::size_t scratch_size = columns * (s.channels + tile) + outputs * (s.keys + tile);
-      for_heads(s, scratch_size, memory, [&](std::size_t sample, std::size_t head, T* scratch) {
-        T* const of_keys = scratch;
-        T* const of_values = of_keys + columns * s.channels;
-        T* const scores = of_values + outputs * s.keys;
-        T* const sums = scores + columns * tile;
+      const std::size_t step = panel::row_step(columns);
+      const std::size_t scratch_size =
+          columns * s.channels + step * tile + outputs * (s.keys + tile);
+      const std::size_t parts = parts_of_queries(s);
+      const auto attend = [&](std::size_t sample, std::size_t head, std::size_t part, T* scratch) {
+        T* const packed_keys = scratch;
+        T* const packed_values = packed_keys + columns * s.channels;
+        T* const scores = packed_values + outputs * s.keys;
+        T* const sums = scores + step * tile;
         const auto q = s.head_of(queries, sample, head);
-        panel::pack_transposed(loops, s.head_of(keys, sample, head), s.channels, s.keys, of_keys);
-        panel::pack(loops, s.head_of(values, sample, head), s.keys, s.value_channels, of_values);
         const auto target = s.head_of(y, sample, head);
-        for (std::size_t first = 0; first < s.queries; first += tile) {
-          const std::size_t count = std::min(tile, s.queries - first);
+        const std::size_t tiles = (s.queries + tile - 1) / tile;
+        const std::size_t end_of_part = std::min((part + 1) * tiles / parts * tile, s.queries);
+        const std::size_t most_keys = s.end_of_keys(end_of_part);
+        panel::pack_transposed(loops, s.head_of(keys, sample, head), s.channels, most_keys,
+                               packed_keys);
+        panel::pack(loops, s.head_of(values, sample, head), most_keys, s.value_channels,
+                    packed_values);
+        for (std::size_t first = part * tiles / parts * tile; first < end_of_part; first += tile) {
+          const std::size_t count = std::min(tile, end_of_part - first);
           const std::size_t end = s.end_of_keys(first + count);
-          panel::multiply(loops, q.row(first), q.step, 1, of_keys, s.channels, s.channels, end,
-                          count, {scores, columns}, false);
+          panel::multiply(loops, q.row(first), q.step, 1, packed_keys, s.channels, s.channels, end,
+                          count, {scores, step}, false);
           T factors[tile];
           for (std::size_t i = 0; i < count; ++i) {
-            T* const row = scores + i * columns;
+            T* const row = scores + i * step;
             const std::size_t n = s.end_of_keys(first + i + 1);
-            const T highest = loops.start_weights(row, n, s.scale());
+            const T highest = loops.shifted_exponentials(row, n, s.scale());
             factors[i] = T{1} / loops.sum(row, n);
             std::fill(row + n, row + end, T{0});
             if (saved) {
-              T* const keep = s.saved_of(saved, sample, head) + first + i;
-              keep[0] = highest;
-              keep[s.queries] = factors[i];
+              T* const statistics = s.saved_of(saved, sample, head) + first + i;
+              statistics[0] = highest;
+              statistics[s.queries] = factors[i];
             }
           }
-          panel::multiply(loops, scores, columns, 1, of_values, s.keys, end, s.value_channels,
+          panel::multiply(loops, scores, step, 1, packed_values, most_keys, end, s.value_channels,
                           count, {sums, outputs}, false);
           for (std::size_t i = 0; i < count; ++i) {
             loops.scale_to(sums + i * outputs, factors[i], target.row(first + i), s.value_channels);
           }
         }
-      });
+      };
+      for_heads(s, parts, scratch_size, memory, attend);
     });
   }
 
@@ -82,15 +91,15 @@ class attention {
       const std::size_t columns = panel::padded(s.keys);
       const std::size_t inner = panel::padded(s.channels);
       const std::size_t outputs = panel::padded(s.value_channels);
-      // Rows that are a multiple of 4 KiB apart compete for places in a cache.
-      const std::size_t step = columns + panel::width / 2;
+      const std::size_t step = panel::row_step(columns);
       const std::size_t scratch_size = columns * (s.channels + s.value_channels) +
                                        inner * (2 * s.keys + block + tile) +
                                        outputs * (s.keys + block) + 2 * block * step;
-      for_heads(s, scratch_size, memory, [&](std::size_t sample, std::size_t head, T* scratch) {
+      const auto add_gradients = [&](std::size_t sample, std::size_t head, std::size_t,
+                                     T* scratch) {
         const auto take = [&](std::size_t size) { return std::exchange(scratch, scratch + size); };
-        T* const of_keys = take(columns * s.channels);
-        T* const of_values = take(columns * s.value_channels);
+        T* const packed_keys = take(columns * s.channels);
+        T* const packed_values = take(columns * s.value_channels);
         T* const key_rows = take(inner * s.keys);
         T* const query_rows = take(inner * block);
         T* const dy_rows = take(outputs * block);
@@ -102,10 +111,11 @@ class attention {
         const auto q = s.head_of(queries, sample, head);
         const auto g = s.head_of(dy, sample, head);
         const auto target = s.head_of(dqueries, sample, head);
-        const T* const keep = s.saved_of(saved, sample, head);
-        panel::pack_transposed(loops, s.head_of(keys, sample, head), s.channels, s.keys, of_keys);
+        const T* const statistics = s.saved_of(saved, sample, head);
+        panel::pack_transposed(loops, s.head_of(keys, sample, head), s.channels, s.keys,
+                               packed_keys);
         panel::pack_transposed(loops, s.head_of(values, sample, head), s.value_channels, s.keys,
-                               of_values);
+                               packed_values);
         panel::pack(loops, s.head_of(keys, sample, head), s.keys, s.channels, key_rows);
         std::fill_n(dk.data, inner * s.keys, T{0});
         std::fill_n(dv.data, outputs * s.keys, T{0});
@@ -120,16 +130,16 @@ class attention {
             const std::size_t tile_end = s.end_of_keys(query + count);
             T* const p = weights + start * step;
             T* const d = dscores + start * step;
-            panel::multiply(loops, q.row(query), q.step, 1, of_keys, s.channels, s.channels,
+            panel::multiply(loops, q.row(query), q.step, 1, packed_keys, s.channels, s.channels,
                             tile_end, count, {p, step}, false);
-            panel::multiply(loops, g.row(query), g.step, 1, of_values, s.value_channels,
+            panel::multiply(loops, g.row(query), g.step, 1, packed_values, s.value_channels,
                             s.value_channels, tile_end, count, {d, step}, false);
             for (std::size_t i = 0; i < count; ++i) {
               const std::size_t n = s.end_of_keys(query + i + 1);
               T* const weight = p + i * step;
               T* const gradient = d + i * step;
-              loops.repeat_weights(weight, n, s.scale(), keep[query + i],
-                                   keep[s.queries + query + i]);
+              loops.softmax_weights(weight, n, s.scale(), statistics[query + i],
+                                    statistics[s.queries + query + i]);
               loops.score_gradients(weight, loops.dot(weight, gradient, n), gradient, n);
               std::fill(weight + n, weight + end, T{0});
               std::fill(gradient + n, gradient + end, T{0});
@@ -153,7 +163,8 @@ class attention {
                          s.channels);
           std::copy_n(dv.row(key), s.value_channels, s.head_of(dvalues, sample, head).row(key));
         }
-      });
+      };
+      for_heads(s, 1, scratch_size, memory, add_gradients);
     });
   }
 
@@ -187,13 +198,23 @@ class attention {
     }
   };
 
-  /// Calls body(sample, head, memory of the thread with `scratch_size` elements).
+  /// Returns the number of parts into which the queries of a head are cut, so that a few heads keep
+  /// all threads busy. Each part packs the keys and values.
+  [[nodiscard]] std::size_t parts_of_queries(const sizes& s) const {
+    constexpr std::size_t least_queries = 64;
+    const std::size_t heads = std::max<std::size_t>(s.samples * s.heads, 1);
+    const std::size_t wanted = (2 * team_->threads() + heads - 1) / heads;
+    return std::clamp<std::size_t>(s.queries / least_queries, 1, wanted);
+  }
+
+  /// Calls body(sample, head, part, memory of the thread with `scratch_size` elements).
   template <class Body>
-  void for_heads(const sizes& s, std::size_t scratch_size, const memory_pool& memory,
-                 const Body& body) const {
+  void for_heads(const sizes& s, std::size_t parts, std::size_t scratch_size,
+                 const memory_pool& memory, const Body& body) const {
     const detail::host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
-    team_->run(s.samples * s.heads, [&](std::size_t task, std::size_t thread) {
-      body(task / s.heads, task % s.heads, scratch.data() + thread * scratch_size);
+    team_->run(s.samples * s.heads * parts, [&](std::size_t task, std::size_t thread) {
+      const std::size_t head = task / parts;
+      body(head / s.heads, head % s.heads, task % parts, scratch.data() + thread * scratch_size);
     });
   }
 

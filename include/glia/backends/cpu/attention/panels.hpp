@@ -28,6 +28,12 @@ struct panels {
     return (columns + width - 1) / width * width;
   }
 
+  /// Returns a distance between rows of so many columns. Rows that are a multiple of 4 KiB apart
+  /// would compete for places in a cache.
+  [[nodiscard]] static constexpr std::size_t row_step(std::size_t columns) {
+    return columns + width / 2;
+  }
+
   /// Packs a matrix (depth, columns) into depth * padded(columns) elements.
   static void pack(const Loops& loops, const strided_rows<T>& x, std::size_t depth,
                    std::size_t columns, T* target) {

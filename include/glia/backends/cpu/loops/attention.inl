@@ -4,15 +4,15 @@
 // Replaces n scores x with exp(scale (x - highest)), where highest is their maximum, which it
 // returns. `scale` is positive.
 template <class T>
-static T start_weights(T* x, std::size_t n, T scale) {
+static T shifted_exponentials(T* x, std::size_t n, T scale) {
   const T highest = largest_of(x, n);
   transform(x, x, n, [=](T v) { return exp_of(scale * (v - highest)); });
   return highest;
 }
 
-// Replaces n scores x with factor exp(scale (x - highest)), the weights.
+// Replaces n scores x with factor exp(scale (x - highest)), their softmax.
 template <class T>
-static void repeat_weights(T* x, std::size_t n, T scale, T highest, T factor) {
+static void softmax_weights(T* x, std::size_t n, T scale, T highest, T factor) {
   transform(x, x, n, [=](T v) { return factor * exp_of(scale * (v - highest)); });
 }
 
