@@ -99,6 +99,9 @@ TEST_CASE("tensors of another device are refused") {
   CHECK(test::contains(message([&] { recorder.output("y", native); }),
                        "expected a tensor of the recorded graph, got a tensor (2,) of another"));
   CHECK(test::contains(message([&] { recorder.output("y", {}); }), "a tensor () without elements"));
+  const glia::recorder other;
+  const glia::tensor foreign = other.input("x", glia::real_of({7}));
+  CHECK(test::contains(message([&] { recorder.output("y", foreign); }), "of another recorder"));
   CHECK(test::contains(message([&] { recorder.next(recorded, native); }), "of another device"));
   CHECK(test::contains(message([&] { recorder.next(native, recorded); }), "of another device"));
   CHECK(recorder.recorded().outputs().empty());

@@ -108,7 +108,8 @@ TEST_CASE("windows that overlap are not shuffled before a split") {
   CHECK(message_of<glia::value_error>([&] { (void)glia::train_test_split(windows); }) ==
         "train_test_split: expected samples that do not overlap, because they are shuffled: of two "
         "overlapping windows, one would be used for training and one for testing; use time_split "
-        "or walk_forward, or set shuffle to false to test windows that follow each other");
+        "or walk_forward, or set shuffle to false: then only windows at the border of the parts "
+        "overlap");
   CHECK(contains(message_of<glia::value_error>([&] { (void)glia::k_fold(windows, 2); }),
                  "k_fold: expected samples that do not overlap"));
   // The advice.

@@ -242,6 +242,12 @@ TEST_CASE("fit notes layers that adapt has not fitted") {
   glia::model adapted{network, {3}};
   glia::adapt(adapted, table_data());
   CHECK(notes_of(adapted).empty());
+  // Statistics that are those of the initial values.
+  const xt::xarray<float> unit{{-1, 1, -1}, {1, -1, 1}};
+  glia::model scaled_before{network, {3}};
+  glia::adapt(scaled_before, glia::target_arrays{unit, xt::zeros<float>({2, 1})});
+  CHECK((scaled_before.get("standardize_0.scale") == xt::ones<float>({3})));
+  CHECK(notes_of(scaled_before).empty());
   // Values that were set, as `load` does, or that the layer begins with, are meant.
   net.set("standardize_0.mean", xt::xarray<float>{1, 2, 3});
   CHECK(notes_of(net).empty());

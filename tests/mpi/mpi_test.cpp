@@ -2,13 +2,13 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <iterator>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <thread>

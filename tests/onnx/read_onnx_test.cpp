@@ -1,11 +1,11 @@
 #include <sys/stat.h>
-#include <functional>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <glia/compression/gzip.hpp>
 #include <glia/data/mnist.hpp>
 #include <glia/io/npz.hpp>

@@ -1,15 +1,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
-#include <fstream>
-#include <map>
 
 #include <array>
+#include <fstream>
 #include <glia/models/model_file.hpp>
 #include <glia/training/checkpoints.hpp>
 #include <glia/training/early_stopping.hpp>
 #include <glia/training/fit_setup.hpp>
 #include <glia/training/terminate_on_nan.hpp>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "catch.hpp"

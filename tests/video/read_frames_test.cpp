@@ -1,11 +1,11 @@
 #include <fcntl.h>
 #include <unistd.h>
-#include <iostream>
 
 #include <cstdlib>
 #include <cstring>
 #include <glia/plot/run_program.hpp>
 #include <glia/video.hpp>
+#include <iostream>
 #include <numeric>
 #include <thread>
 

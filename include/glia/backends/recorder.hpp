@@ -43,8 +43,9 @@ class recording_backend final : public backend {
 
 namespace detail {
 
-/// Throws `value_error` unless a tensor is a value of a recorded graph.
-void require_recorded(const tensor& x);
+/// Throws `value_error` unless a tensor can be a value of this graph: it has been recorded, and the
+/// graph has a value of its shape with its number.
+void require_recorded(const tensor& x, const graph& calls);
 /// Throws `value_error` if an id is not that of a value of the graph.
 void require_value(std::string_view caller, const graph& calls, value_id id);
 
@@ -57,7 +58,8 @@ void require_value(std::string_view caller, const graph& calls, value_id id);
 /// record into the same graph. Do not use a recorder from several threads at the same time.
 ///
 /// Throws `value_error` if a kernel, `output` or `next` gets a tensor of another device, and if a
-/// tensor is copied to the host: it has no elements before a run.
+/// tensor is copied to the host: it has no elements before a run. A tensor of another recorder is
+/// noticed only if this graph has no value of its shape with its number.
 class recorder : public device {
  public:
   /// Makes a recorder for a device that runs these fused kernels.
@@ -86,7 +88,7 @@ class recorder : public device {
   }
   /// Makes a tensor an output of each run.
   void output(std::string name, const tensor& value) const {
-    detail::require_recorded(value);
+    detail::require_recorded(value, *recording());
     recording()->add_output(std::move(name), value.number());
   }
 
@@ -97,8 +99,8 @@ class recorder : public device {
 
   /// Sets the value that an input has after each run. It may be the input itself.
   void next(const tensor& input, const tensor& value) const {
-    detail::require_recorded(input);
-    detail::require_recorded(value);
+    detail::require_recorded(input, *recording());
+    detail::require_recorded(value, *recording());
     if (value.number() != input.number()) {
       recording()->set_next(input.number(), value.number());
     }

@@ -29,11 +29,15 @@ template <class Element, class Number>
                          "numbers must be an op, or run on a device that runs at once"));
 }
 
-GLIA_INLINE void require_recorded(const tensor& x) {
+GLIA_INLINE void require_recorded(const tensor& x, const graph& calls) {
   require<value_error>(x.home() == tensor_home::graph,
                        "recorder: expected a tensor of the recorded graph, got a tensor ",
                        x.shape(), x ? " of another device" : " without elements",
                        "; copy numbers to the host, and then pass them to from_host");
+  require<value_error>(x.number() < calls.value_count() &&
+                           calls.spec(x.number()) == tensor_spec{x.shape(), x.type()},
+                       "recorder: expected a tensor of the recorded graph, got a tensor ",
+                       x.shape(), " of another recorder; record both into one graph");
 }
 
 GLIA_INLINE void require_value(std::string_view caller, const graph& calls, value_id id) {
@@ -80,7 +84,7 @@ GLIA_INLINE void recording_backend::run(const kernel_call& call) const {
   operands.reserve(call.operands.size());
   for (const tensor& operand : call.operands) {
     if (operand) {
-      detail::require_recorded(operand);
+      detail::require_recorded(operand, graph_);
     }
     operands.push_back(operand ? operand.number() : no_value);
   }

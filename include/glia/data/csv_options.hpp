@@ -25,7 +25,8 @@ struct csv_options {
   std::vector<std::string> date_columns = {};
   /// Number that replaces an empty cell. If it is set, cells of text columns may also be empty. By
   /// default, an empty cell is an error. `standardize` and `one_hot` accept NaN. In a text column,
-  /// an empty cell is the class "", or an unknown text if the column has `class_names`.
+  /// an empty cell is the class "", or an unknown text if the column has `class_names`;
+  /// `one_hot{.ignore_unknown = true}` accepts unknown texts.
   std::optional<float> filling_value = {};
   /// Texts that mean the same as an empty cell, such as "NA" or "?".
   std::vector<std::string> missing_texts = {};

@@ -70,7 +70,8 @@ struct csv_contents {
 /// In a column of text, each distinct text is a class. The classes are numbered from 0 in the
 /// sorted order of the texts, or in the order of `csv_options::class_names`. For such a column,
 /// members that return numbers return these class indices. With `csv_options::class_names`, an
-/// unknown text has the number of class names as its index.
+/// unknown text has the number of class names as its index, which `one_hot` takes for an error
+/// unless `ignore_unknown` is set.
 ///
 /// All members that take a column's name throw `data_error`, with the name of the file, if the
 /// table has no such column.

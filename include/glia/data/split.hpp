@@ -79,8 +79,8 @@ void require_separate_samples(std::string_view caller, const D& data, bool shuff
         !shuffled || !data.samples_overlap(), caller,
         ": expected samples that do not overlap, because they are shuffled: of two "
         "overlapping windows, one would be used for training and one for testing; "
-        "use time_split or walk_forward, or set shuffle to false to test windows "
-        "that follow each other");
+        "use time_split or walk_forward, or set shuffle to false: then only windows at the border "
+        "of the parts overlap");
   }
 }
 

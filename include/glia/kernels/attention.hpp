@@ -44,7 +44,8 @@ struct attention {
         "attention: expected queries (N, ", causal ? "S" : "T",
         ", H D), keys (N, S, H D) and "
         "values (N, S, H E) for H = ",
-        num_heads, " heads, got ", queries.shape, ", ", keys.shape, " and ", values.shape);
+        num_heads, " heads, with at least one head and one key, got ", queries.shape, ", ",
+        keys.shape, " and ", values.shape);
     const shape& q = queries.shape;
     return {real_of({q[0], q[1], values.shape[2]}),
             keeps ? real_of({q[0], num_heads, 2, q[1]}) : tensor_spec{}};

@@ -36,7 +36,8 @@ namespace detail {
 /// a channel with one value. `save`, checkpoints and `write_onnx` therefore store them with the
 /// network.
 ///
-/// NaN means that a value is missing. The output is 0 there, as if the value were the mean.
+/// NaN means that a value is missing. The output is 0 there, as if the value were the mean. With
+/// `invert`, the output is NaN there, and `adapt` leaves out missing targets.
 ///
 /// With `invert`, the layer computes y = mean + scale * x, and `adapt` fits it to the targets of
 /// the data set. As the last layer of a model, it turns numbers near 0, which a network learns

@@ -11,7 +11,7 @@
 namespace glia {
 
 /// The options of `copy_parameters`.
-struct copy_options {
+struct copy_parameters_options {
   /// Path of the parameters to copy: the name of a parameter, such as "features.conv2d_0.kernel",
   /// or its beginning up to a dot, such as "features". A "*" stands for any characters, as in
   /// "*.bias". An empty path fits all parameters.
@@ -43,7 +43,7 @@ void copy_parameters(const parameter_list& sources, const device& source_device,
 /// Throws `shape_error` if two parameters of the same name have different shapes.
 template <class Source, class Destination>
 void copy_parameters(const Source& source, Destination& destination,
-                     const copy_options& options = {}) {
+                     const copy_parameters_options& options = {}) {
   static_assert(!std::is_const_v<Destination>,
                 "copy_parameters: the second model is const, but its parameters change; expected "
                 "copy_parameters(source, destination)");

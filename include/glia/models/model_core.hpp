@@ -128,6 +128,10 @@ class model_core {
   /// them fits all of them.
   [[nodiscard]] const std::shared_ptr<const char>& identity() const { return identity_; }
 
+  /// Whether `adapt` has fitted the model's layers to data.
+  [[nodiscard]] bool is_adapted() const { return is_adapted_; }
+  void set_adapted() { is_adapted_ = true; }
+
   /// The end of the model's frozen prefix. Empty if there are no frozen layers at the beginning, or
   /// if they do not end in a single tensor.
   [[nodiscard]] const std::optional<frozen_end>& frontier() const { return frontier_; }
@@ -178,6 +182,7 @@ class model_core {
         plan_(other.plan_),
         frontier_(other.frontier_),
         parameters_(other.parameters_),
+        is_adapted_(other.is_adapted_),
         identity_(other.identity_) {}
 
   [[nodiscard]] std::shared_ptr<const inference> inference_for(model_part part,
@@ -193,6 +198,7 @@ class model_core {
   model_plan plan_;
   std::optional<frozen_end> frontier_;
   parameter_list parameters_;
+  bool is_adapted_ = false;
   std::shared_ptr<const char> identity_ = std::make_shared<const char>();
   model_access access_;
   std::array<inference_cache, 3> inference_;  // one for each model_part

@@ -20,8 +20,8 @@ namespace detail {
 /// Does what `glia::adapt` does, for the part of a model that does not depend on its type.
 void adapt(model_core& net, const dataset_view& data, std::size_t batch_size);
 
-/// Returns the names of the layers that `adapt` must fit and whose states still have their initial
-/// values. States that were loaded or set count as fitted.
+/// Returns the names of the layers that `adapt` must fit, if it has not run and their states have
+/// their initial values. States that were loaded or set count as fitted.
 [[nodiscard]] std::vector<std::string> layers_to_adapt(const model_core& net);
 
 }  // namespace detail

@@ -67,10 +67,14 @@ GLIA_INLINE void adapt(model_core& net, const dataset_view& data, std::size_t ba
     remaining_passes = set_statistics(net.device(), collected) ? collected.layers.size() : 0;
   }
   net.parameters() = std::move(parameters);
+  net.set_adapted();
 }
 
 GLIA_INLINE std::vector<std::string> layers_to_adapt(const model_core& net) {
   std::vector<std::string> result;
+  if (net.is_adapted()) {
+    return result;
+  }
   const device& device = net.device();
   for (const std::string& layer : net.plan().adapted_layers) {
     const auto is_unchanged = [&](const parameter& p) {
