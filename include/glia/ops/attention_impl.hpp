@@ -13,6 +13,7 @@
 #include "glia/ops/call.hpp"
 #include "glia/ops/elementwise.hpp"
 #include "glia/ops/products.hpp"
+#include "glia/ops/reductions.hpp"
 #include "glia/ops/softmax.hpp"
 
 namespace glia {
