@@ -8,6 +8,7 @@
 #include "glia/layers/step_table.hpp"
 #include "glia/ops/arrangement.hpp"
 #include "glia/ops/elementwise.hpp"
+#include "glia/ops/reductions.hpp"
 
 namespace glia::detail {
 
