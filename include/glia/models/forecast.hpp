@@ -45,9 +45,9 @@ template <class Description>
   const std::size_t before = known.size();
   while (known.size() < before + steps * columns) {
     known.resize(known.size() + outputs);
-    const std::span<float> all = known;
-    const std::span<float> next = all.last(outputs);
-    net.predict_batch(all.first(all.size() - outputs).last(length * columns), next);
+    const std::span<float> numbers = known;
+    const std::span<float> next = numbers.last(outputs);
+    net.predict_batch(numbers.first(numbers.size() - outputs).last(length * columns), next);
   }
   xt::xarray<float> result(xt::xarray<float>::shape_type{steps, columns});
   std::copy_n(known.begin() + static_cast<std::ptrdiff_t>(before), steps * columns, result.begin());

@@ -17,13 +17,13 @@ struct attention_options {
 namespace detail {
 
 /// Returns whether a device computes attention and its gradients in one kernel each.
-[[nodiscard]] bool has_attention(const device& where);
+[[nodiscard]] bool has_attention(const glia::device& device);
 
 /// Returns x (N, T, H C) as (N, H, T, C).
 [[nodiscard]] variable by_head(variable x, std::size_t num_heads);
 
 /// Returns the causal mask (T, T): 0 up to the diagonal, minus infinity for later steps.
-[[nodiscard]] tensor causal_mask(const device& where, std::size_t steps);
+[[nodiscard]] tensor causal_mask(const glia::device& device, std::size_t steps);
 
 /// Computes the attention (N, T, H E) of queries (N, H, T, D), keys (N, H, S, D) and values (N, H,
 /// S, E) in several kernels. `mask` changes the scores (N, H, T, S) before the softmax, and

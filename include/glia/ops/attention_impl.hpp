@@ -18,30 +18,32 @@
 
 namespace glia {
 
-GLIA_INLINE bool detail::has_attention(const device& where) {
-  return has_fused<kernels::attention>(where) && has_fused<kernels::attention_gradient>(where);
+namespace detail {
+
+GLIA_INLINE bool has_attention(const glia::device& device) {
+  return has_fused<kernels::attention>(device) && has_fused<kernels::attention_gradient>(device);
 }
 
-GLIA_INLINE variable detail::by_head(variable x, std::size_t num_heads) {
+GLIA_INLINE variable by_head(variable x, std::size_t num_heads) {
   const shape s = x.shape();
   return ops::permute(ops::reshape(std::move(x), {s[0], s[1], num_heads, s[2] / num_heads}),
                       {0, 2, 1, 3});
 }
 
-GLIA_INLINE tensor detail::causal_mask(const device& where, std::size_t steps) {
+GLIA_INLINE tensor causal_mask(const glia::device& device, std::size_t steps) {
   std::vector<float> mask(steps * steps, -std::numeric_limits<float>::infinity());
   for (std::size_t row = 0; row < steps; ++row) {
     for (std::size_t column = 0; column <= row; ++column) {
       mask[row * steps + column] = 0;
     }
   }
-  return where.from_host(std::span<const float>(mask), {steps, steps});
+  return device.from_host(std::span<const float>(mask), {steps, steps});
 }
 
-GLIA_INLINE variable detail::attention_by_head(const variable& queries, const variable& keys,
-                                               const variable& values,
-                                               function_ref<variable(variable)> mask,
-                                               function_ref<variable(variable)> change) {
+GLIA_INLINE variable attention_by_head(const variable& queries, const variable& keys,
+                                       const variable& values,
+                                       function_ref<variable(variable)> mask,
+                                       function_ref<variable(variable)> change) {
   const double scale = 1 / std::sqrt(static_cast<double>(queries.shape()[3]));
   const variable weights =
       change(ops::softmax(mask(ops::batched_matmul(queries * scale, keys, transpose::second))));
@@ -49,6 +51,8 @@ GLIA_INLINE variable detail::attention_by_head(const variable& queries, const va
   const shape s = attended.shape();
   return ops::reshape(attended, {s[0], s[1], s[2] * s[3]});
 }
+
+}  // namespace detail
 
 GLIA_INLINE variable ops::attention(variable queries, variable keys, variable values,
                                     const attention_options& options) {

@@ -203,8 +203,8 @@ class attention {
   [[nodiscard]] std::size_t parts_of_queries(const sizes& s) const {
     constexpr std::size_t least_queries = 64;
     const std::size_t heads = std::max<std::size_t>(s.samples * s.heads, 1);
-    const std::size_t wanted = (2 * team_->threads() + heads - 1) / heads;
-    return std::clamp<std::size_t>(s.queries / least_queries, 1, wanted);
+    const std::size_t enough_parts = (2 * team_->threads() + heads - 1) / heads;
+    return std::clamp<std::size_t>(s.queries / least_queries, 1, enough_parts);
   }
 
   /// Calls body(sample, head, part, memory of the thread with `scratch_size` elements).
