@@ -72,7 +72,8 @@ struct attention {
            (causal ? (steps + 1) / 2 : steps);
   }
   [[nodiscard]] double channels(const tensor_spec& x) const {
-    return static_cast<double>(x.shape[2] / num_heads);
+    const std::size_t of_head = x.shape[2] / num_heads;
+    return static_cast<double>(of_head);
   }
 };
 

@@ -67,7 +67,7 @@ GLIA_INLINE variable ops::attention(variable queries, variable keys, variable va
       glia::detail::by_head(std::move(queries), options.num_heads),
       glia::detail::by_head(std::move(keys), options.num_heads),
       glia::detail::by_head(std::move(values), options.num_heads),
-      [&](variable scores) {
+      [&](const variable& scores) {
         return options.causal
                    ? scores +
                          scores.owner().constant(glia::detail::causal_mask(scores.device(), steps))

@@ -40,9 +40,10 @@ namespace detail {
 [[nodiscard]] inline values lower(const lowering& l, const kernels::attention& k) {
   writer& w = l.out;
   const std::size_t steps = l.x[1].shape[1].count;
-  const auto channels = static_cast<double>(l.x[0].shape[2].count / k.num_heads);
-  const std::string queries = w.call(
-      "Mul", {detail::by_head(l, l.x[0], k.num_heads, false), w.number(1 / std::sqrt(channels))});
+  const std::size_t channels = l.x[0].shape[2].count / k.num_heads;
+  const std::string queries =
+      w.call("Mul", {detail::by_head(l, l.x[0], k.num_heads, false),
+                     w.number(1 / std::sqrt(static_cast<double>(channels)))});
   std::string scores = w.call("MatMul", {queries, detail::by_head(l, l.x[1], k.num_heads, true)});
   if (k.causal) {
     scores = w.call("Add", {scores, detail::causal_mask(w, steps)});
