@@ -117,7 +117,7 @@ class layer_graph_writer {
   /// Returns the value that `finish_layer` has renamed to `id`, or `id`.
   [[nodiscard]] value_id original(value_id id) const {
     const auto found = originals_.find(id);
-    return found == originals_.end() ? id : static_cast<value_id>(found->second);
+    return found == originals_.end() ? id : found->second;
   }
 
  private:
@@ -238,7 +238,7 @@ class layer_graph_writer {
   std::vector<std::size_t> node_owners_;  // of each kernel call
   std::unordered_map<value_id, std::size_t> makers_;
   std::unordered_map<value_id, std::size_t> sources_;
-  std::unordered_map<value_id, std::size_t> originals_;
+  std::unordered_map<value_id, value_id> originals_;
   std::map<std::string, std::size_t, std::less<>> join_counts_;
   bool has_named_inputs_ = false;
   bool has_named_outputs_ = false;

@@ -146,7 +146,14 @@ struct multi_head_attention {
       keys = keys.owner().constant(stream->append(keys.value(), 2));
       values = keys.owner().constant(stream->append(values.value(), 2));
     }
-    tensor attended_pairs;
+    const tensor key_factor = key_mask ? for_scores(s, key_mask, 3) : tensor{};
+    tensor attended_pairs = key_factor;
+    if (query_mask) {
+      const tensor query_factor = for_scores(s, query_mask, 2);
+      attended_pairs = key_factor ? s.device().run(kernels::binary{binary_function::multiply},
+                                                   query_factor, key_factor)
+                                  : query_factor;
+    }
     const auto mask = [&](variable scores) {
       if (s.stream() != nullptr) {
         scores = only_where(s, s.stream()->not_later(), scores);
@@ -154,17 +161,7 @@ struct multi_head_attention {
         const std::size_t steps = scores.shape()[2];
         scores = scores + scores.owner().constant(detail::causal_mask(s.device(), steps));
       }
-      if (key_mask) {
-        attended_pairs = for_scores(s, key_mask, 3);
-        scores = only_where(s, attended_pairs, scores);
-      }
-      if (query_mask) {
-        const tensor of_queries = for_scores(s, query_mask, 2);
-        attended_pairs = !key_mask ? of_queries
-                                   : s.device().run(kernels::binary{binary_function::multiply},
-                                                    of_queries, attended_pairs);
-      }
-      return scores;
+      return key_factor ? only_where(s, key_factor, scores) : scores;
     };
     const auto change = [&](variable weights) {
       if (attended_pairs) {
