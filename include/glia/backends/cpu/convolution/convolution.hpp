@@ -84,23 +84,19 @@ class convolution {
       pointwise(*team_, s).multiply(memory, dy, {w, s.o, true}, dx, {});
       return;
     }
-    const std::size_t taps = s.window.height * s.window.width;
-    // The convolution with the reversed window also multiplies weights by the zeros around an
-    // image. For weights that are not finite, these products would not be zero.
-    if (depthwise_convolution<T>::applies(s) && depthwise_convolution<T>::turns_round(s.window) &&
-        all_finite(*team_, w, taps * s.c)) {
-      const detail::host_tensor<T> turned(memory, s.weights());
-      for (std::size_t tap = 0; tap < taps; ++tap) {
-        std::copy_n(w + tap * s.c, s.c, turned.data() + (taps - 1 - tap) * s.c);
-      }
-      conv2d(dy, turned.data(), nullptr, kernels::identity_map, dx,
-             depthwise_convolution<T>::turned_round(s), memory);
-      return;
-    }
     const patch_convolution<T> c(s, memory);
     const sparse_convolution<T> sparse(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
-    const bool listed = !depthwise && few_nonzeros(c, dy) && all_finite(*team_, w, c.depth() * s.o);
+    const bool few = !depthwise && few_nonzeros(c, dy);
+    const bool finite = (few || is_faster_reversed(c)) && all_finite(*team_, w, c.depth() * s.o);
+    const bool listed = few && finite;
+    // The convolution with the reversed window also multiplies weights by the zeros around an
+    // image. For weights that are not finite, these products would not be zero.
+    if (finite && !listed) {
+      const detail::host_tensor<T> reversed = reversed_weights(w, s, memory);
+      conv2d(dy, reversed.data(), nullptr, kernels::identity_map, dx, reversed_sizes(s), memory);
+      return;
+    }
     with_isa(listed ? sparse.fitting(team_->level()) : team_->level(), [&](auto loops) {
       detail::host_tensor<T> weights;
       if (listed) {
@@ -208,6 +204,60 @@ class convolution {
     return sparse_convolution<T>::possible(c) &&
            density(team_->level(), dy, c.sizes().output().size()) <
                sparse_convolution<T>::worthwhile_density;
+  }
+
+  /// Returns whether the gradient of the input is itself a convolution, with the same window,
+  /// reversed, and is computed faster in this way.
+  static bool is_faster_reversed(const patch_convolution<T>& c) {
+    const kernels::window_sizes& s = c.sizes();
+    const window2d& k = s.window;
+    const std::size_t height = (k.height - 1) * k.dilation_height;
+    const std::size_t width = (k.width - 1) * k.dilation_width;
+    // Products are computed for whole registers.
+    const auto padded = [](std::size_t count) { return (count + 15) / 16 * 16; };
+    const std::size_t products = k.height * k.width * padded(s.group_inputs());
+    const std::size_t added_products = c.runs().size() * padded(c.run_length());
+    return k.stride_height == 1 && k.stride_width == 1 &&
+           std::max(k.pad_top, k.pad_bottom) <= height &&
+           std::max(k.pad_left, k.pad_right) <= width &&
+           (depthwise_convolution<T>::applies(s) || 5 * products <= 6 * added_products);
+  }
+  /// Returns the sizes of the convolution that computes the gradient of the input.
+  static kernels::window_sizes reversed_sizes(kernels::window_sizes s) {
+    std::swap(s.h, s.oh);
+    std::swap(s.w, s.ow);
+    std::swap(s.c, s.o);
+    window2d& k = s.window;
+    const std::size_t height = (k.height - 1) * k.dilation_height;
+    const std::size_t width = (k.width - 1) * k.dilation_width;
+    k.pad_top = height - k.pad_top;
+    k.pad_bottom = height - k.pad_bottom;
+    k.pad_left = width - k.pad_left;
+    k.pad_right = width - k.pad_right;
+    return s;
+  }
+  /// Returns the weights (height, width, O / groups, C) of this convolution.
+  [[nodiscard]] detail::host_tensor<T> reversed_weights(const T* w, const kernels::window_sizes& s,
+                                                        const memory_pool& memory) const {
+    detail::host_tensor<T> reversed(memory, reversed_sizes(s).weights());
+    const std::size_t taps = s.window.height * s.window.width;
+    const std::size_t inputs = s.group_inputs();
+    const std::size_t outputs = s.group_outputs();
+    with_isa(team_->level(), [&](auto loops) {
+      team_->run(taps, [&](std::size_t tap, std::size_t) {
+        const T* const source = w + tap * inputs * s.o;
+        T* const target = reversed.data() + (taps - 1 - tap) * outputs * s.c;
+        if (depthwise_convolution<T>::applies(s)) {
+          std::copy_n(source, s.c, target);
+          return;
+        }
+        for (std::size_t group = 0; group < s.groups; ++group) {
+          loops.transpose_matrix(source + group * outputs, s.o, target + group * inputs, s.c,
+                                 inputs, outputs);
+        }
+      });
+    });
+    return reversed;
   }
 
   const workers* team_;

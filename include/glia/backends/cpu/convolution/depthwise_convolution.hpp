@@ -50,30 +50,6 @@ class depthwise_convolution {
            s.window.height <= kernels::max_window_rows;
   }
 
-  /// Returns whether the gradient of the input is itself a depthwise convolution, with a window of
-  /// the same size.
-  static bool turns_round(const window2d& k) {
-    const std::size_t height = (k.height - 1) * k.dilation_height;
-    const std::size_t width = (k.width - 1) * k.dilation_width;
-    return k.stride_height == 1 && k.stride_width == 1 &&
-           std::max(k.pad_top, k.pad_bottom) <= height &&
-           std::max(k.pad_left, k.pad_right) <= width;
-  }
-  /// Returns the sizes of the convolution that computes the gradient of the input. Its window is
-  /// reversed.
-  static kernels::window_sizes turned_round(kernels::window_sizes s) {
-    std::swap(s.h, s.oh);
-    std::swap(s.w, s.ow);
-    window2d& k = s.window;
-    const std::size_t height = (k.height - 1) * k.dilation_height;
-    const std::size_t width = (k.width - 1) * k.dilation_width;
-    k.pad_top = height - k.pad_top;
-    k.pad_bottom = height - k.pad_bottom;
-    k.pad_left = width - k.pad_left;
-    k.pad_right = width - k.pad_right;
-    return s;
-  }
-
   explicit depthwise_convolution(const patch_convolution<T>& c) : c_(&c) {}
 
   /// Returns the number of output rows in a band. The input panel of a band takes an eighth of a

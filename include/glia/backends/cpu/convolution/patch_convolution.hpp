@@ -142,7 +142,7 @@ class patch_convolution {
   }
   template <class Loops>
   [[nodiscard]] std::size_t kernel_gradient_scratch(std::size_t rows) const {
-    return s_.group_outputs() % Loops::template panel_width<T> == 0
+    return s_.group_outputs() % (Loops::template panel_width<T> / 2) == 0
                ? 0
                : std::min(rows * s_.ow, detail::product_chain) * Loops::template panel_width<T>;
   }
@@ -230,14 +230,15 @@ class patch_convolution {
       const panel_columns part = columns<Loops>(panel, s_.group_outputs());
       const T* gradient = dy + part.first;
       std::size_t step = s_.o;
-      if (part.count < width) {
-        // Whole vectors are read. A read at the last pixel must not pass the end of dy.
+      const std::size_t readable = part.count <= width / 2 ? width / 2 : width;
+      if (part.count < readable) {
+        // Whole registers are read. A read at the last pixel must not pass the end of dy.
         for (std::size_t pixel = 0; pixel < grid.count(); ++pixel) {
-          std::copy_n(gradient + pixel * step, part.count, scratch + pixel * width);
-          std::fill_n(scratch + pixel * width + part.count, width - part.count, T{0});
+          std::copy_n(gradient + pixel * step, part.count, scratch + pixel * readable);
+          std::fill_n(scratch + pixel * readable + part.count, readable - part.count, T{0});
         }
         gradient = scratch;
-        step = width;
+        step = readable;
       }
       for (std::size_t k = 0; k < depth_; k += Loops::tile_patches) {
         loops.multiply_transposed_patches(x + part.group * s_.group_inputs(), grid, offsets() + k,

@@ -172,54 +172,98 @@ static void multiply_panel(const patch_products<T>& products, const T* const* pa
   }
 }
 
-// Computes dw[d][j] += sum over a grid's patches of patch[offset[d]] * dy[patch][j] for 1 <= depths
-// <= Depths and j < outputs. Each row of dy has panel_width readable elements.
-template <class T, std::size_t Depths = tile_patches>
+// Computes dw[d][j] += sum over a grid's patches of patch[offset[d]] * dy[patch][j] for d < depths
+// and j < outputs, at most panel_width. Rows of dy are whole registers: one if `outputs` fit in it,
+// otherwise two.
+template <class T>
 static void multiply_transposed_patches(const T* x, const patch_grid& grid,
                                         const std::uint32_t* offset, std::size_t depths,
                                         const T* dy, std::size_t dy_step, T* dw,
                                         std::size_t dw_step, std::size_t outputs) {
+  const transposed_products<T> products{x, grid, dy, dy_step, dw_step, outputs};
+  if (outputs <= simd_of<T>::count) {
+    multiply_transposed_tiles<tile_patches, 1>(products, offset, depths, dw);
+  } else {
+    multiply_transposed_tiles<tile_patches, 2>(products, offset, depths, dw);
+  }
+}
+
+template <class T>
+struct transposed_products {
+  const T* x;
+  const patch_grid& grid;
+  const T* dy;
+  std::size_t dy_step;
+  std::size_t dw_step;
+  std::size_t outputs;
+};
+
+// Processes `Depths` rows of dw at a time, and the rest in smaller tiles. A tile of one register
+// takes little time, so that few sizes are enough.
+template <std::size_t Depths, std::size_t Registers, class T>
+static void multiply_transposed_tiles(const transposed_products<T>& products,
+                                      const std::uint32_t* offset, std::size_t depths, T* dw) {
+  for (; depths >= Depths; depths -= Depths) {
+    multiply_transposed_tile<Depths, Registers>(products, offset, dw);
+    offset += Depths;
+    dw += Depths * products.dw_step;
+  }
   if constexpr (Depths > 1) {
-    if (depths < Depths) {
-      return multiply_transposed_patches<T, Depths - 1>(x, grid, offset, depths, dy, dy_step, dw,
-                                                        dw_step, outputs);
+    if (depths > 0) {
+      multiply_transposed_tiles<Registers == 1 ? Depths / 2 : Depths - 1, Registers>(
+          products, offset, depths, dw);
     }
   }
+}
+template <std::size_t Depths, std::size_t Registers, class T>
+static void multiply_transposed_tile(const transposed_products<T>& products,
+                                     const std::uint32_t* offset, T* dw) {
   using simd = simd_of<T>;
   using vector = typename simd::vector;
-  constexpr std::size_t width = panel_width<T>;
+  const patch_grid& grid = products.grid;
   const T* source[Depths];
-  vector sum[Depths][2];
+  vector sum[Depths][Registers];
 #pragma GCC unroll 12
   for (std::size_t d = 0; d < Depths; ++d) {
-    sum[d][0] = vector{};
-    sum[d][1] = vector{};
+#pragma GCC unroll 2
+    for (std::size_t r = 0; r < Registers; ++r) {
+      sum[d][r] = vector{};
+    }
   }
+  const T* dy = products.dy;
   for (std::size_t row = 0; row < grid.rows; ++row) {
 #pragma GCC unroll 12
     for (std::size_t d = 0; d < Depths; ++d) {
-      source[d] = x + row * grid.row_step + offset[d];
+      source[d] = products.x + row * grid.row_step + offset[d];
     }
     std::size_t position = 0;
     for (std::size_t column = 0; column < grid.columns; ++column) {
-      const vector gradient[2] = {simd::load(dy), simd::load(dy + simd::count)};
+      vector gradient[Registers];
+#pragma GCC unroll 2
+      for (std::size_t r = 0; r < Registers; ++r) {
+        gradient[r] = simd::load(dy + r * simd::count);
+      }
 #pragma GCC unroll 12
       for (std::size_t d = 0; d < Depths; ++d) {
         const vector value = source[d][position] - vector{};
-        sum[d][0] += value * gradient[0];
-        sum[d][1] += value * gradient[1];
+#pragma GCC unroll 2
+        for (std::size_t r = 0; r < Registers; ++r) {
+          sum[d][r] += value * gradient[r];
+        }
       }
-      dy += dy_step;
+      dy += products.dy_step;
       position += grid.column_step;
     }
   }
 #pragma GCC unroll 12
   for (std::size_t d = 0; d < Depths; ++d) {
-    T buffer[width];
-    simd::store(sum[d][0], buffer);
-    simd::store(sum[d][1], buffer + simd::count);
-    for (std::size_t j = 0; j < outputs; ++j) {
-      dw[d * dw_step + j] += buffer[j];
+    T buffer[Registers * simd::count];
+#pragma GCC unroll 2
+    for (std::size_t r = 0; r < Registers; ++r) {
+      simd::store(sum[d][r], buffer + r * simd::count);
+    }
+    for (std::size_t j = 0; j < products.outputs; ++j) {
+      dw[d * products.dw_step + j] += buffer[j];
     }
   }
 }
