@@ -16,8 +16,7 @@
 namespace glia::cpu_loops {
 
 /// Computes a convolution with a 1 x 1 window, without stride and padding. It is a matrix product
-/// whose rows are the pixels of all images. BLAS computes it if BLAS has kernels for the
-/// instruction set.
+/// whose rows are the pixels of all images. BLAS computes it where it is faster than glia's loops.
 template <class T>
 class pointwise_convolution {
  public:
@@ -40,7 +39,7 @@ class pointwise_convolution {
     const std::size_t block = pixels_per_block();
     with_isa(team_->level(), [&](auto loops) {
       using dense = dense_product<T, decltype(loops)>;
-      const bool by_blas = team_->blas_fits();
+      const bool by_blas = !dense::replaces_blas(*team_);
       const detail::host_tensor<T> packed =
           by_blas || pixels_ <= block ? detail::host_tensor<T>{}
                                       : packed_matrix(loops, *team_, memory, w, inputs, outputs);
@@ -62,7 +61,8 @@ class pointwise_convolution {
   /// Computes dw (inputs, outputs), the sum over all pixels of the products of x and dy.
   void kernel_gradient(const memory_pool& memory, const T* x, const T* dy, T* dw) const {
     const std::size_t scratch_size = with_isa(team_->level(), [&](auto loops) {
-      return team_->blas_fits() ? 0 : dense_product<T, decltype(loops)>::room_for(outputs_);
+      using dense = dense_product<T, decltype(loops)>;
+      return dense::replaces_blas(*team_) ? dense::room_for(outputs_) : 0;
     });
     const detail::host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
     // Multiplies a range of pixels for a range of inputs.
@@ -72,12 +72,12 @@ class pointwise_convolution {
       const matrix<T> right{dy + pixel * outputs_, outputs_};
       const kernels::matmul_sizes sizes{inputs, outputs_, pixels};
       T* const target = sum + first * outputs_;
-      if (team_->blas_fits()) {
-        gemm<T>(sizes.m, sizes.n, sizes.k, left, right, add ? T{1} : T{0}, target, outputs_);
+      using dense = dense_product<T, decltype(loops)>;
+      if (dense::replaces_blas(*team_)) {
+        dense::multiply_deep_here(loops, left, right, target, outputs_, sizes,
+                                  scratch.data() + thread * scratch_size, add);
       } else {
-        dense_product<T, decltype(loops)>::multiply_deep_here(
-            loops, left, right, target, outputs_, sizes, scratch.data() + thread * scratch_size,
-            add);
+        gemm<T>(sizes.m, sizes.n, sizes.k, left, right, add ? T{1} : T{0}, target, outputs_);
       }
     };
     // For fewer pixels, adding the sums takes longer than computing them.

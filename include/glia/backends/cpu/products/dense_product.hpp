@@ -5,6 +5,7 @@
 
 #include "glia/backends/cpu/products/epilogue.hpp"
 #include "glia/backends/cpu/products/gemm.hpp"
+#include "glia/backends/cpu/products/packing.hpp"
 #include "glia/backends/cpu/products/product_panel.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/kernels/products.hpp"
@@ -18,12 +19,17 @@ namespace glia::cpu_loops {
 template <class T, class Loops>
 class dense_product {
  public:
-  /// Returns whether these loops are faster than BLAS. They are always faster if BLAS does not know
-  /// the processor. Otherwise, they are faster while A stays in a second-level cache, because BLAS
-  /// packs A and these loops read it in place.
+  /// Returns whether these loops are faster than BLAS for any sizes: with registers of 64 bytes, or
+  /// if BLAS does not know the processor.
+  [[nodiscard]] static bool replaces_blas(const workers& team) {
+    return Loops::register_bytes == 64 || !team.blas_fits();
+  }
+  /// Returns whether these loops are faster than BLAS for products of these sizes. With smaller
+  /// registers, they are faster while A stays in a second-level cache, because BLAS packs A and
+  /// these loops read it in place.
   [[nodiscard]] static bool preferred(const workers& team, const kernels::matmul_sizes& s) {
     constexpr std::size_t most_bytes = 1 << 20;
-    return !team.blas_fits() || s.m * s.k * sizeof(T) <= most_bytes;
+    return replaces_blas(team) || s.m * s.k * sizeof(T) <= most_bytes;
   }
 
   /// Computes the product on the calling thread. Rows of C are c_row elements apart. `packed` is
@@ -35,13 +41,9 @@ class dense_product {
       multiply_row(loops, a, packed, c, s, 0, panels_of(s));
       return;
     }
-    // Multiplies all panels by one block of rows, which stays in a second-level cache.
     for (std::size_t row = 0; row < s.m; row += max_block_rows) {
-      for (std::size_t column = 0; column < s.n; column += width) {
-        multiply_block(
-            loops, a, b, packed, c, c_row, s.k,
-            {row, std::min(max_block_rows, s.m - row), column, std::min(width, s.n - column)});
-      }
+      multiply_block(loops, a, b, packed, c, c_row, s.k,
+                     {row, std::min(max_block_rows, s.m - row), 0, s.n});
     }
   }
 
@@ -72,8 +74,8 @@ class dense_product {
     return deep_rows * ((columns + width - 1) / width * width);
   }
 
-  static void multiply(const Loops& loops, const workers& team, const matrix<T>& a,
-                       const matrix<T>& b, T* c, const kernels::matmul_sizes& s,
+  static void multiply(const Loops& loops, const workers& team, const memory_pool& memory,
+                       const matrix<T>& a, const matrix<T>& b, T* c, const kernels::matmul_sizes& s,
                        const epilogue<T>& last, const T* packed = nullptr) {
     // The product of a single row is limited by the transfer of its weights. Two cores transfer
     // twice as many.
@@ -97,13 +99,23 @@ class dense_product {
       });
       return;
     }
-    const std::size_t blocks = row_blocks(s, panels);
-    team.run(panels * blocks, [&](std::size_t task, std::size_t) {
-      const std::size_t block = task % blocks;
-      const std::size_t row = block * s.m / blocks;
-      const std::size_t column = task / blocks * width;
-      const region area{row, (block + 1) * s.m / blocks - row, column,
-                        std::min(width, s.n - column)};
+    // All panels of a block of rows are one task. If there are few blocks, their panels are
+    // distributed as well.
+    const std::size_t blocks = std::max((s.m + max_block_rows - 1) / max_block_rows,
+                                        s.m / min_block_rows >= enough_tasks ? enough_tasks : 1);
+    const std::size_t block_rows = ((s.m + blocks - 1) / blocks + tile - 1) / tile * tile;
+    const std::size_t groups = std::clamp<std::size_t>(enough_tasks / blocks, 1, panels);
+    detail::host_tensor<T> owned;
+    if (packed == nullptr && blocks > 1 && s.k * s.n * sizeof(T) <= most_packed_bytes) {
+      owned = packed_matrix(loops, team, memory, b, s.k, s.n);
+      packed = owned.data();
+    }
+    team.run(blocks * groups, [&](std::size_t task, std::size_t) {
+      const std::size_t group = task % groups;
+      const std::size_t row = std::min(task / groups * block_rows, s.m);
+      const std::size_t column = group * panels / groups * width;
+      const std::size_t end = std::min((group + 1) * panels / groups * width, s.n);
+      const region area{row, std::min(block_rows, s.m - row), column, end - column};
       multiply_block(loops, a, b, packed, c, s.n, s.k, area);
       last.apply(loops, c + row * s.n, s.n, area.rows, column, area.columns);
     });
@@ -145,26 +157,29 @@ class dense_product {
   // Number of rows of a panel that take three quarters of a first-level cache of 32 KiB.
   static constexpr std::size_t max_depth = (24 << 10) / (width * sizeof(T));
   static constexpr std::size_t deep_rows = 3 * max_depth;
-  // Enough rows to make up for the transfer of a panel into the cache, and few enough for an even
-  // distribution.
-  static constexpr std::size_t max_block_rows = 128;
+  // The rows of A in a block stay in a second-level cache, with the panel that they are multiplied
+  // by. There are enough of them to make up for the transfer of a panel into the cache, and few
+  // enough for an even distribution.
+  static constexpr std::size_t max_block_rows = 132;
+  static constexpr std::size_t min_block_rows = 60;
+  static constexpr std::size_t enough_tasks = 16;
+  // A larger B is packed by each task, a panel at a time.
+  static constexpr std::size_t most_packed_bytes = 64 << 20;
 
-  static std::size_t row_blocks(const kernels::matmul_sizes& s, std::size_t panels) {
-    const std::size_t minimum = (s.m + max_block_rows - 1) / max_block_rows;
-    // An even distribution of a few tasks is hard.
-    const std::size_t halved = panels % 2 != 0 && s.m >= 4 * tile ? 2 : 1;
-    return std::max(minimum, halved);
-  }
-
+  /// Computes a block of C. The rows of A stay in a second-level cache while all panels are
+  /// multiplied by a part of them.
   static void multiply_block(const Loops& loops, const matrix<T>& a, const matrix<T>& b,
                              const T* packed, T* c, std::size_t c_row, std::size_t k,
                              const region& area) {
-    product_panel<T, Loops, max_depth, width / per_register> panel(
-        loops, b, area.column, area.columns, area.rows,
-        packed == nullptr ? nullptr : packed + area.column * (1 + k));
     for_parts(k, max_depth, [&](std::size_t first, std::size_t depth) {
-      multiply_tiles(loops, a, first, depth, panel.rows(first, depth), panel.row_step(), c, c_row,
-                     area, first > 0);
+      for (std::size_t column = area.column; column < area.column + area.columns; column += width) {
+        const std::size_t count = std::min(width, area.column + area.columns - column);
+        product_panel<T, Loops, max_depth, width / per_register> panel(
+            loops, b, column, count, area.rows,
+            packed == nullptr ? nullptr : packed + column * (1 + k));
+        multiply_tiles(loops, a, first, depth, panel.rows(first, depth), panel.row_step(), c, c_row,
+                       {area.row, area.rows, column, count}, first > 0);
+      }
     });
   }
 
@@ -194,6 +209,12 @@ class dense_product {
       const std::size_t row = area.row + i * area.rows / tiles;
       const std::size_t count = area.row + (i + 1) * area.rows / tiles - row;
       T* const target = c + row * c_row + area.column;
+      // The stores of a tile would wait for lines that are not in a cache yet.
+      for (std::size_t j = 0; j < count; ++j) {
+        for (std::size_t r = 0; r < registers; ++r) {
+          __builtin_prefetch(target + j * c_row + r * per_register, 1);
+        }
+      }
       if (!whole && add) {
         copy_rows(target, c_row, buffer, width, count, area.columns);
       }

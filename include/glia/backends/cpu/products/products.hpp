@@ -79,11 +79,8 @@ class products {
   // Half of a product of this size still takes longer than its hand-over to a second thread.
   static constexpr std::size_t flops_worth_halving = 500'000;
   // Each block packs the whole operand that is not cut. At 1000 x 1568 x 256, blocks of 16 rows
-  // reach 60 GFLOP/s per thread, and blocks of 96 rows reach 83. Blocks of 256 rows are better
-  // still, if there are enough of them.
+  // reach 60 GFLOP/s per thread, and blocks of 96 rows reach 83.
   static constexpr std::size_t extent_per_block = 96;
-  static constexpr std::size_t extent_per_large_block = 256;
-  static constexpr std::size_t enough_blocks = 16;
   static constexpr std::size_t max_blocks = 64;
   static constexpr std::size_t alignment = 8;
   // Up to this number of terms, all algorithms stay within product_error.
@@ -114,7 +111,7 @@ class products {
         return;
       }
       if (dense::preferred(*team_, s)) {
-        dense::multiply(loops, *team_, left, right, c, s, last, packed);
+        dense::multiply(loops, *team_, memory, left, right, c, s, last, packed);
       } else {
         multiply_by_blas(left, right, c, s, last);
       }
@@ -207,10 +204,8 @@ class products {
   /// Returns the number of rows or columns per block. An even number of blocks distributes evenly.
   static std::size_t block_of(std::size_t extent, std::size_t flops) {
     const std::size_t min_count = flops < flops_worth_halving ? 1 : 2;
-    const std::size_t large_blocks =
-        std::max(extent / extent_per_large_block / 2 * 2, enough_blocks);
-    const std::size_t max_count = std::clamp<std::size_t>(
-        std::min(extent / extent_per_block / 2 * 2, large_blocks), min_count, max_blocks);
+    const std::size_t max_count =
+        std::clamp<std::size_t>(extent / extent_per_block / 2 * 2, min_count, max_blocks);
     const std::size_t count =
         std::clamp<std::size_t>(flops / flops_per_block, min_count, max_count);
     return ((extent + count - 1) / count + alignment - 1) / alignment * alignment;
