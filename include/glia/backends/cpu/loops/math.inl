@@ -19,16 +19,16 @@
 [[gnu::always_inline]] static float exp_of(float x) {
   // exp(x) = 2^n exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes' expf (S. Moshier). The
   // relative error is about 1e-7, and 1e-6 near the largest number, because n is at most 127. A
-  // result beyond the range is infinite, and a denormal result is 0.
-  constexpr float lowest = -87.33654F;
-  constexpr float highest = 88.72283F;
-  const float argument = x;
-  x = x < lowest ? lowest : x;
-  x = x > highest ? highest : x;
-  const float scaled = x * 1.44269504F;
-  int n = static_cast<int>(scaled + __builtin_copysignf(0.5F, scaled));
-  n = n > 127 ? 127 : n;
-  const auto whole = static_cast<float>(n);
+  // result beyond the range is infinite, because the polynomial is. A denormal result is 0, because
+  // n = -127 has the bits of 0, and denormals are flushed to 0.
+  constexpr float lowest = -88.0F;
+  x = select_of(x < lowest, lowest, x);
+  // The last bits of the sum with this number are those of n.
+  constexpr float to_whole = 12582912.0F;  // 1.5 * 2^23
+  constexpr float highest = to_whole + 127.0F;
+  float shifted = x * 1.44269504F + to_whole;
+  shifted = select_of(shifted > highest, highest, shifted);
+  const float whole = shifted - to_whole;
   const float r = (x - whole * 0.693359375F) + whole * 2.12194440e-4F;
   float p = 1.9875691500e-4F;
   p = p * r + 1.3981999507e-3F;
@@ -37,9 +37,8 @@
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * r * r + r + 1.0F;
-  const float result = p * __builtin_bit_cast(float, (n + 127) << 23);
-  const float bounded = select_of(argument > highest, __builtin_inff(), result);
-  return select_of(argument < lowest, 0.0F, bounded);
+  const auto bits = __builtin_bit_cast(std::uint32_t, shifted) << 23U;
+  return p * __builtin_bit_cast(float, bits + (127U << 23U));
 }
 [[gnu::always_inline]] static double exp_of(double x) { return __builtin_exp(x); }
 
