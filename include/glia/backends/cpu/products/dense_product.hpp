@@ -99,12 +99,15 @@ class dense_product {
       });
       return;
     }
-    // All panels of a block of rows are one task. If there are few blocks, their panels are
-    // distributed as well.
-    const std::size_t blocks = std::max((s.m + max_block_rows - 1) / max_block_rows,
-                                        s.m / min_block_rows >= enough_tasks ? enough_tasks : 1);
+    // All panels of a block of rows are one task, so that A is read once. If there are only a few
+    // blocks, their panels are distributed as well.
+    const std::size_t least_blocks = (s.m + max_block_rows - 1) / max_block_rows;
+    const std::size_t most_blocks = std::min(s.m / min_block_rows, enough_tasks);
+    const std::size_t blocks =
+        std::max(least_blocks, 2 * most_blocks >= enough_tasks ? most_blocks : 1);
     const std::size_t block_rows = ((s.m + blocks - 1) / blocks + tile - 1) / tile * tile;
-    const std::size_t groups = std::clamp<std::size_t>(enough_tasks / blocks, 1, panels);
+    const std::size_t groups =
+        2 * blocks >= enough_tasks ? 1 : std::min(enough_tasks / blocks, panels);
     detail::host_tensor<T> owned;
     if (packed == nullptr && blocks > 1 && s.k * s.n * sizeof(T) <= most_packed_bytes) {
       owned = packed_matrix(loops, team, memory, b, s.k, s.n);
