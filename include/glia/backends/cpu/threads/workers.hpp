@@ -9,6 +9,7 @@
 #include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/core/busy_time.hpp"
 #include "glia/core/flush_denormals.hpp"
+#include "glia/core/function_ref.hpp"
 #include "glia/core/thread_pool.hpp"
 
 namespace glia::cpu_loops {
@@ -101,8 +102,7 @@ class workers {
   static constexpr std::size_t elements_per_block = 16384;
 
  private:
-  template <class Body>
-  void run_watched(std::size_t count, const Body& body) const {
+  void run_watched(std::size_t count, function_ref<void(std::size_t, std::size_t)> body) const {
     std::vector<detail::busy_time> busy(pool_.size());
     pool_.parallel_for(count, [&](std::size_t task, std::size_t thread) {
       const flush_denormals on_this_thread;
