@@ -2,6 +2,7 @@
 #include <cmath>
 #include <glia/models/stream.hpp>
 #include <glia/models/zoo/gpt.hpp>
+#include <limits>
 #include <thread>
 #include <vector>
 #include <xtensor/xview.hpp>
@@ -189,6 +190,99 @@ TEST_CASE("a stream says which layer cannot run in blocks") {
                          const stream blocks{net, {.max_steps = 33}};
                        }),
                        "expected at most 32 steps"));
+}
+
+namespace {
+
+xt::xarray<float> waves(std::size_t sequences, std::size_t channels) {
+  xt::xarray<float> x = xt::zeros<float>({sequences, length, channels});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x.flat(i) = static_cast<float>(std::sin(static_cast<double>(i * i)));
+  }
+  return x;
+}
+
+/// Layers that keep a memory of earlier steps: with the activations of the fused kernel, with
+/// others, and causal convolutions.
+template <class Check>
+void for_each_memory(const Check& check) {
+  using glia::gru;
+  using glia::lstm;
+  using glia::simple_rnn;
+  check(simple_rnn{.units = 5, .return_sequences = true});
+  check(simple_rnn{.units = 5, .return_sequences = true, .activation = glia::relu});
+  check(gru{.units = 5, .return_sequences = true});
+  check(gru{.units = 5, .return_sequences = true, .reset_after = false});
+  check(lstm{.units = 5, .return_sequences = true});
+  check(lstm{.units = 5, .return_sequences = true, .activation = glia::relu});
+  check(glia::conv1d{.filters = 4, .kernel_size = 3, .padding = glia::causal});
+  check(glia::conv1d{.filters = 4,
+                     .kernel_size = 4,
+                     .padding = glia::causal,
+                     .dilation_rate = 3,
+                     .groups = 2,
+                     .activation = glia::tanh});
+  check(glia::conv1d{.filters = 3, .kernel_size = 1});
+  check(sequential{
+      glia::conv1d{
+          .filters = 4, .kernel_size = 3, .padding = glia::causal, .activation = glia::relu},
+      residual{sequential{layer_norm{}, lstm{.units = 4, .return_sequences = true}}},
+      gru{.units = 6, .return_sequences = true}, time_distributed{dense{2}}});
+}
+
+}  // namespace
+
+TEST_CASE("recurrent layers and causal convolutions give the bits of the whole sequence") {
+  const auto check = [](const auto& description, const glia::device& device) {
+    const glia::model net{description, {length, 4}, device};
+    for (const std::size_t sequences : {1U, 3U}) {
+      const xt::xarray<float> x = waves(sequences, 4);
+      const xt::xarray<float> whole = net.predict(x);
+      const std::vector<std::vector<std::size_t>> plans{{1}, {7}, {length}, {3, 1, 8, 2}};
+      for (const auto& lengths : plans) {
+        CHECK((in_blocks(net, x, lengths) == whole));
+      }
+    }
+  };
+  for_each_memory([&](const auto& description) {
+    check(description, glia::cpu<float>());
+    check(description, glia::reference<float>());
+  });
+}
+
+TEST_CASE("sequences without positions can have any length") {
+  const glia::model net{
+      sequential{glia::conv1d{.filters = 4, .kernel_size = 3, .padding = glia::causal},
+                 glia::gru{.units = 3, .return_sequences = true}},
+      {5, 2}};
+  const stream blocks{net};
+  CHECK(blocks.max_steps() == std::numeric_limits<std::size_t>::max());
+  glia::stream_state state = blocks.start();
+  CHECK(state.values.size() == 2);
+  state.steps = std::size_t{1} << 40;
+  const xt::xarray<float> y = blocks(waves(1, 2), state);
+  CHECK(state.steps == (std::size_t{1} << 40) + length);
+  glia::stream_state first = blocks.start();
+  CHECK((blocks(waves(1, 2), first) == y));
+}
+
+TEST_CASE("a stream refuses layers that need later steps or drop some") {
+  const auto refusal = [](const auto& layer) {
+    const glia::model net{layer, {6, 4}};
+    return message_of<glia::value_error>([&] { const stream blocks{net}; });
+  };
+  CHECK(
+      test::contains(refusal(glia::gru{.units = 2, .return_sequences = true, .go_backwards = true}),
+                     "reads backwards"));
+  CHECK(test::contains(refusal(sequential{glia::lstm{.units = 6}, glia::reshape{{6, 1}}}),
+                       "lstm(6): stream: expected an output for each step; set return_sequences"));
+  CHECK(test::contains(refusal(glia::conv1d{.filters = 2, .kernel_size = 3, .padding = glia::same}),
+                       "set .padding = glia::causal"));
+  CHECK(test::contains(
+      refusal(sequential{
+          glia::conv1d{.filters = 2, .kernel_size = 3, .strides = 2, .padding = glia::causal},
+          glia::reshape{{6, 1}}}),
+      "expected strides of 1, got 2"));
 }
 
 TEST_CASE("a stream refuses other shapes, tokens and lengths, and keeps its state") {

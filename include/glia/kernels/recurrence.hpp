@@ -27,14 +27,22 @@ namespace kernels {
   return cell == recurrent_cell::lstm ? 5 : cell == recurrent_cell::gru ? 4 : 0;
 }
 
-/// Runs all steps of a recurrent layer of U units. The first state is 0. Each step multiplies the
-/// previous state by w (U, G U), adds the bias (G U), if any, and then the step's row of x (N, T, G
-/// U). The activations are tanh and the logistic function. A GRU applies its reset gate to the
-/// product with the bias.
+/// Returns M: the number of values for each unit that a step takes over from the one before: the
+/// state h and, for an LSTM, c.
+[[nodiscard]] constexpr std::size_t memory_count(recurrent_cell cell) noexcept {
+  return cell == recurrent_cell::lstm ? 2 : 1;
+}
+
+/// Runs all steps of a recurrent layer of U units. Each step multiplies the previous state by w (U,
+/// G U), adds the bias (G U), if any, and then the step's row of x (N, T, G U). The activations are
+/// tanh and the logistic function. A GRU applies its reset gate to the product with the bias.
 ///
 /// `scale` (N, U), if any, is multiplied by each state before the product with w. A step with
 /// `counts` (N, T) = 0 does not change the state. w can be packed by `pack_panels`, without the
 /// bias. Optional for a backend.
+///
+/// The memory before the first step is `start` (N, M U), h before c, or 0. With `start`, the third
+/// result is the memory after the last step, and the kernel has no gradients.
 struct recurrence {
   recurrent_cell cell = recurrent_cell::simple;
   bool backwards = false;  ///< whether to begin with the last step
@@ -42,12 +50,13 @@ struct recurrence {
   bool packed = false;     ///< whether the weights are packed
 
   static constexpr std::string_view name = "recurrence";
-  static constexpr std::size_t operands = 5;  // x, w, bias, scale, counts
-  static constexpr std::size_t results = 2;   // states (N, T, U), saved (N, T, K U)
+  static constexpr std::size_t operands = 6;  // x, w, bias, scale, counts, start
+  static constexpr std::size_t results = 3;   // states (N, T, U), saved (N, T, K U), end (N, M U)
 
-  [[nodiscard]] std::array<tensor_spec, 2> result(const tensor_spec& x, const tensor_spec& w,
+  [[nodiscard]] std::array<tensor_spec, 3> result(const tensor_spec& x, const tensor_spec& w,
                                                   const tensor_spec& bias, const tensor_spec& scale,
-                                                  const tensor_spec& counts) const {
+                                                  const tensor_spec& counts,
+                                                  const tensor_spec& start) const {
     require_elements("recurrence", x, element::real);
     const std::size_t units = x.shape.rank() == 3 ? x.shape[2] / products_of(cell) : std::size_t{0};
     const shape weights{units, products_of(cell) * units};
@@ -64,22 +73,25 @@ struct recurrence {
     require_shape("bias", bias, {weights[1]});
     require_shape("scale", scale, {x.shape[0], units});
     require_shape("counts", counts, {x.shape[0], x.shape[1]});
+    require_shape("start", start, {x.shape[0], memory_count(cell) * units});
     const std::size_t saved = keeps ? saved_count(cell) : 0;
     return {real_of({x.shape[0], x.shape[1], units}),
-            saved > 0 ? real_of({x.shape[0], x.shape[1], saved * units}) : tensor_spec{}};
+            saved > 0 ? real_of({x.shape[0], x.shape[1], saved * units}) : tensor_spec{}, start};
   }
   [[nodiscard]] double flops(const tensor_spec& x, const tensor_spec&, const tensor_spec&,
-                             const tensor_spec&, const tensor_spec&) const {
+                             const tensor_spec&, const tensor_spec&, const tensor_spec&) const {
     constexpr double for_activations = 12;
     const double units = static_cast<double>(x.shape[2]) / static_cast<double>(products_of(cell));
     return detail::count(x.shape) * (2 * units + for_activations);
   }
-  [[nodiscard]] static batch_axes<5, 2> axes(const tensor_spec&, const tensor_spec&,
+  [[nodiscard]] static batch_axes<6, 3> axes(const tensor_spec&, const tensor_spec&,
                                              const tensor_spec&, const tensor_spec& scale,
-                                             const tensor_spec& counts) {
+                                             const tensor_spec& counts, const tensor_spec& start) {
     constexpr auto rows = batch_axis::rows;
     constexpr auto shared = batch_axis::shared;
-    return {{rows, shared, shared, scale ? rows : shared, counts ? rows : shared}, {rows, rows}};
+    return {{rows, shared, shared, scale ? rows : shared, counts ? rows : shared,
+             start ? rows : shared},
+            {rows, rows, rows}};
   }
   friend bool operator==(const recurrence&, const recurrence&) = default;
 };
@@ -102,7 +114,7 @@ struct recurrence_gradient {
                                                   const tensor_spec& counts) const {
     require_same_shape("recurrence_gradient", states.shape, dstates.shape);
     const tensor_spec dx = real_of({states.shape[0], states.shape[1], w.shape[1]});
-    const auto forward = recurrence{cell, backwards}.result(dx, w, {}, scale, counts);
+    const auto forward = recurrence{cell, backwards}.result(dx, w, {}, scale, counts, {});
     require_same_shape("recurrence_gradient: states", forward[0].shape, states.shape);
     require_same_shape("recurrence_gradient: saved", forward[1].shape, saved.shape);
     return {dx, cell == recurrent_cell::gru ? dx : tensor_spec{}};
@@ -127,7 +139,7 @@ struct recurrence_gradient {
 };
 
 [[nodiscard]] constexpr saved_tensors saved_for_gradients(const recurrence& k) {
-  return {.operands = k.keeps ? 0b11010U : 0b11111U, .results = 0b11};
+  return {.operands = k.keeps ? 0b111010U : 0b111111U, .results = 0b11};
 }
 
 namespace derivatives {
@@ -159,11 +171,12 @@ template <class Call>
 /// of h^T da over the steps, where h are the states before each step.
 template <class Call>
 void add_gradients(const recurrence& k, Call& call) {
+  require<value_error>(!call.operand(5), "recurrence: a call with a start has no gradients");
   auto saved = call.result(1);
   if (!k.keeps && saved_count(k.cell) > 0) {  // recorded without a gradient in view
     const recurrence keeping{k.cell, k.backwards};
     saved = call.run(keeping, call.operand(0), call.operand(1), call.operand(2), call.operand(3),
-                     call.operand(4))[1];
+                     call.operand(4), call.omitted_operand())[1];
   }
   auto [dx, dproducts] =
       call.run(recurrence_gradient{k.cell, k.backwards}, call.dy(), call.result(0), saved,

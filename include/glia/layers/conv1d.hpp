@@ -8,6 +8,7 @@
 
 #include "glia/layers/activation.hpp"
 #include "glia/layers/scope.hpp"
+#include "glia/layers/stream_recording.hpp"
 #include "glia/layers/window1d.hpp"
 #include "glia/ops/products.hpp"
 #include "glia/ops/reductions.hpp"
@@ -49,11 +50,16 @@ struct conv1d {
   initializer bias_initializer = constant(0);         ///< Initial values of the bias.
 
   static constexpr std::string_view type_name = "conv1d";
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
+    if (s.stream() != nullptr) {
+      x = with_earlier_steps(s, x);
+    }
     const shape extents = x.shape();
-    const window2d window = detail::window_on_row(s, extents, "kernel_size", kernel_size, strides,
-                                                  dilation_rate, padding);
+    const window2d window =
+        detail::window_on_row(s, extents, "kernel_size", kernel_size, strides, dilation_rate,
+                              s.stream() == nullptr ? padding : valid);
     s.expect_value(filters > 0, "expected at least 1 filter");
     s.expect_value(filters > 1 || !activation.over_last_axis, "a ", activation.name,
                    " over 1 filter is always 1; use sigmoid, or at least 2 filters");
@@ -84,6 +90,18 @@ struct conv1d {
   }
 
   friend bool operator==(const conv1d&, const conv1d&) = default;
+
+ private:
+  /// Returns a block of a stream with the earlier steps that the kernel reads.
+  [[nodiscard]] variable with_earlier_steps(const scope& s, const variable& x) const {
+    s.expect_value(padding == causal || kernel_size == 1,
+                   "stream: expected padding causal, because other convolutions read later steps; "
+                   "set .padding = glia::causal, or predict whole sequences");
+    s.expect_value(strides == 1, "stream: expected strides of 1, got ", strides,
+                   "; a block must have an output for each step");
+    const std::size_t count = (kernel_size - 1) * dilation_rate;
+    return x.owner().constant(s.stream()->with_earlier_steps(x.value(), count));
+  }
 };
 
 }  // namespace glia

@@ -67,6 +67,7 @@ struct gru {
   initializer bias_initializer = constant(0);         ///< Initial values of the bias.
 
   static constexpr std::string_view type_name = "gru";
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape extents = x.shape();
@@ -88,15 +89,18 @@ struct gru {
     const detail::feature_mask drop_inputs(s, owner, dropout, extents[0], extents[2]);
     const detail::feature_mask drop_states(s, owner, recurrent_dropout, extents[0], units);
     const variable projected = detail::project_steps(drop_inputs(std::move(x)), kernel, of_inputs);
+    const detail::step_memory<1> memory(s, owner, extents[0], units, options);
     if (reset_after && activation == tanh && recurrent_activation == sigmoid &&
         detail::has_recurrence(s.device())) {
-      return detail::run_at_once(recurrent_cell::gru, projected, s.step_mask(), recurrent,
+      return detail::run_at_once(recurrent_cell::gru, projected, memory, s.step_mask(), recurrent,
                                  of_states, drop_states.factors(), options);
     }
-    const variable start = owner.constant(s.device().run(kernels::full{{extents[0], units}, 0}));
     const auto last = [](const variable& h) -> const variable& { return h; };
     const auto run = [&](const auto& next) {
-      return detail::run_steps(projected, s.step_mask(), start, next, last, options);
+      variable state = memory.parts()[0];
+      variable y = detail::run_steps(projected, s.step_mask(), state, next, last, options);
+      memory.keep({state});
+      return y;
     };
     if (reset_after) {
       return run([&](const variable& step, const variable& h) {

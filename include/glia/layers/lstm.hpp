@@ -70,6 +70,7 @@ struct lstm {
   initializer bias_initializer = constant(0);
 
   static constexpr std::string_view type_name = "lstm";
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape extents = x.shape();
@@ -86,12 +87,14 @@ struct lstm {
     const detail::feature_mask drop_inputs(s, owner, dropout, extents[0], extents[2]);
     const detail::feature_mask drop_states(s, owner, recurrent_dropout, extents[0], units);
     const variable projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
+    const detail::step_memory<2> earlier(s, owner, extents[0], units, options);
     if (activation == tanh && recurrent_activation == sigmoid &&
         detail::has_recurrence(s.device())) {
-      return detail::run_at_once(recurrent_cell::lstm, projected, s.step_mask(), recurrent, {},
-                                 drop_states.factors(), options);
+      return detail::run_at_once(recurrent_cell::lstm, projected, earlier, s.step_mask(), recurrent,
+                                 {}, drop_states.factors(), options);
     }
-    const variable zeros = owner.constant(s.device().run(kernels::full{{extents[0], units}, 0}));
+    const auto [h, c] = earlier.parts();
+    memory state{h, c};
     const auto next = [&](const variable& step, const memory& previous) {
       const variable sums = step + ops::dense(drop_states(previous.h), recurrent);
       const auto parts = ops::split(sums, 1, {2 * units, units, units});
@@ -101,7 +104,9 @@ struct lstm {
       return memory{out * activation(c), c};
     };
     const auto hidden = [](const memory& m) -> const variable& { return m.h; };
-    return detail::run_steps(projected, s.step_mask(), memory{zeros, zeros}, next, hidden, options);
+    variable y = detail::run_steps(projected, s.step_mask(), state, next, hidden, options);
+    earlier.keep({state.h, state.c});
+    return y;
   }
 
   [[nodiscard]] std::string description() const {

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "glia/layers/scope.hpp"
+#include "glia/layers/stream_recording.hpp"
 #include "glia/ops/arrangement.hpp"
+#include "glia/ops/call.hpp"
 #include "glia/ops/recurrence.hpp"
 #include "glia/ops/reductions.hpp"
 
@@ -43,12 +46,79 @@ struct reading {
   return has_fused<kernels::recurrence>(device) && has_fused<kernels::recurrence_gradient>(device);
 }
 
+/// What a recurrent layer knows of earlier steps: 0, or the memory that a stream keeps from block
+/// to block. It consists of `Parts` tensors (N, U).
+template <std::size_t Parts>
+class step_memory {
+ public:
+  step_memory(const scope& s, tape& owner, std::size_t samples, std::size_t units,
+              const reading& options)
+      : stream_(s.stream()), owner_(&owner), extents_{samples, units} {
+    if (stream_ == nullptr) {
+      return;
+    }
+    s.expect_value(!options.backwards,
+                   "stream: a layer that reads backwards begins with the last step; predict whole "
+                   "sequences");
+    s.expect_value(options.sequences,
+                   "stream: expected an output for each step; set return_sequences");
+    s.expect_value(!s.step_mask(),
+                   "stream: sequences with padding steps cannot run in blocks; remove the mask");
+    kept_ = stream_->state({samples, Parts * units});
+  }
+
+  /// Returns the memory (N, Parts U) that the stream keeps. It is empty without a stream.
+  [[nodiscard]] const tensor& kept() const { return kept_; }
+  /// Sets the memory after the last step of a block.
+  void set_next(const tensor& memory) const { stream_->set_next(kept_, memory); }
+
+  /// Returns the parts of the memory before the first step.
+  [[nodiscard]] std::array<variable, Parts> parts() const {
+    const auto part = [&](std::size_t i) {
+      return owner_->constant(
+          kept_ ? owner_->device().run(kernels::slice{1, i * extents_[1], extents_[1]}, kept_)
+                : owner_->device().run(kernels::full{extents_, 0}));
+    };
+    if constexpr (Parts == 1) {
+      return {part(0)};
+    } else {
+      return {part(0), part(1)};
+    }
+  }
+  /// Keeps the parts of the memory after the last step.
+  void keep(const std::array<variable, Parts>& parts) const {
+    if (!kept_) {
+      return;
+    }
+    if constexpr (Parts == 1) {
+      set_next(parts[0].value());
+    } else {
+      set_next(ops::concat({parts[0], parts[1]}, 1).value());
+    }
+  }
+
+ private:
+  stream_recording* stream_;
+  tape* owner_;
+  shape extents_;
+  tensor kept_;
+};
+
 /// Computes the same as `run_steps` in one kernel. If `scale` is not empty, the state is multiplied
 /// by `scale` before each product with `recurrent`.
-[[nodiscard]] inline variable run_at_once(recurrent_cell cell, variable projected,
-                                          const tensor& mask, const variable& recurrent,
-                                          const std::optional<variable>& bias, const tensor& scale,
-                                          const reading& options) {
+template <std::size_t Parts>
+[[nodiscard]] variable run_at_once(recurrent_cell cell, variable projected,
+                                   const step_memory<Parts>& memory, const tensor& mask,
+                                   const variable& recurrent, const std::optional<variable>& bias,
+                                   const tensor& scale, const reading& options) {
+  if (memory.kept()) {
+    tape& owner = projected.owner();
+    auto results =
+        ops::call_kernel(owner, kernels::recurrence{.cell = cell, .keeps = false},
+                         {std::move(projected), recurrent, bias, scale, mask, memory.kept()});
+    memory.set_next(results.rest[1]);
+    return std::move(results.first);
+  }
   variable outputs =
       ops::recurrence(cell, options.backwards, std::move(projected), recurrent, bias, scale, mask);
   if (options.sequences) {
@@ -66,9 +136,10 @@ struct reading {
 /// state. With `options.sequences`, the result is the outputs of all steps, (N, T, U), each at the
 /// position of its step. Without `options.sequences`, the result is the last output, (N, U). If
 /// `mask` (N, T) is 0 at a step of a sample, this step does not change the sample's state. An empty
-/// mask means that no step is padding.
+/// mask means that no step is padding. `state` is the state before the first step, and then the
+/// state after the last one.
 template <class State, class Next, class Outputs>
-[[nodiscard]] variable run_steps(const variable& projected, const tensor& mask, State state,
+[[nodiscard]] variable run_steps(const variable& projected, const tensor& mask, State& state,
                                  const Next& next, const Outputs& outputs, const reading& options) {
   const shape extents = projected.shape();
   const std::vector<variable> steps =

@@ -137,10 +137,11 @@ GLIA_INLINE const context_sequence& scope::context(std::string_view name) const 
 }
 
 GLIA_INLINE void scope::expect_stepwise(const detail::running_layer& layer) const {
-  expect_value(stream_ == nullptr || layer.runs_stepwise, "stream: a layer of type '",
-               layer.type_name,
-               "' cannot run on blocks of a sequence; a stream keeps a state only for causal "
-               "attention, and runs layers that treat each step alone; predict whole sequences");
+  expect_value(
+      stream_ == nullptr || layer.runs_stepwise, "stream: a layer of type '", layer.type_name,
+      "' cannot run on blocks of a sequence; a stream runs recurrent layers, causal "
+      "convolutions, causal attention and layers that treat each step alone; predict whole "
+      "sequences");
 }
 
 GLIA_INLINE void scope::enter(detail::running_layer& layer, const variable& x) {

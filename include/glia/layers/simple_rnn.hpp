@@ -51,6 +51,7 @@ struct simple_rnn {
   initializer bias_initializer = constant(0);         ///< Initial values of the bias.
 
   static constexpr std::string_view type_name = "simple_rnn";
+  static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     const shape extents = x.shape();
@@ -67,17 +68,20 @@ struct simple_rnn {
     const detail::feature_mask drop_inputs(s, owner, dropout, extents[0], extents[2]);
     const detail::feature_mask drop_states(s, owner, recurrent_dropout, extents[0], units);
     const variable projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
+    const detail::step_memory<1> memory(s, owner, extents[0], units, options);
     if (activation == tanh && detail::has_recurrence(s.device())) {
-      return detail::run_at_once(recurrent_cell::simple, projected, s.step_mask(), recurrent, {},
-                                 drop_states.factors(), options);
+      return detail::run_at_once(recurrent_cell::simple, projected, memory, s.step_mask(),
+                                 recurrent, {}, drop_states.factors(), options);
     }
-    const variable start = owner.constant(s.device().run(kernels::full{{extents[0], units}, 0}));
-    return detail::run_steps(
-        projected, s.step_mask(), start,
+    variable state = memory.parts()[0];
+    variable y = detail::run_steps(
+        projected, s.step_mask(), state,
         [&](const variable& step, const variable& h) {
           return activation(step + ops::dense(drop_states(h), recurrent));
         },
         [](const variable& h) -> const variable& { return h; }, options);
+    memory.keep({state});
+    return y;
   }
 
   [[nodiscard]] std::string description() const {

@@ -15,7 +15,7 @@ namespace glia::detail {
 template <class Number>
 [[nodiscard]] tensor step_table(const scope& s, std::size_t steps, std::size_t columns,
                                 const Number& number) {
-  const stream_recording* const stream = s.stream();
+  stream_recording* const stream = s.stream();
   const std::size_t rows = stream == nullptr ? steps : stream->max_steps();
   std::vector<double> numbers(rows * columns);
   for (std::size_t t = 0; t < rows; ++t) {

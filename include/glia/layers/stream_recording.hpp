@@ -18,27 +18,49 @@ class stream_recording {
   /// The recorder must exist as long as this object.
   stream_recording(const recorder& rec, std::size_t block, std::size_t max_steps);
 
-  [[nodiscard]] std::size_t max_steps() const { return max_steps_; }
-  /// The positions of the steps of the block in the sequence, counted from 0: numbers (B).
-  [[nodiscard]] const tensor& positions() const { return positions_; }
+  /// The largest number of steps of a sequence. A layer that asks for it limits the length of
+  /// sequences.
+  [[nodiscard]] std::size_t max_steps() {
+    is_limited_ = true;
+    return max_steps_;
+  }
+  /// Whether a layer needs to know the largest number of steps.
+  [[nodiscard]] bool is_limited() const { return is_limited_; }
   /// Whether a step of the sequence is not later than a step of the block: numbers (B, max_steps)
   /// that are 1 or 0.
-  [[nodiscard]] const tensor& not_later() const { return not_later_; }
+  [[nodiscard]] const tensor& not_later();
 
   /// Returns the rows of a table (max_steps, ...) for the steps of the block: (B, ...).
-  [[nodiscard]] tensor rows_of(const tensor& table) const;
+  [[nodiscard]] tensor rows_of(const tensor& table);
+
+  /// Returns a tensor that a layer keeps from block to block, 0 before the first step. `set_next`
+  /// sets its value after the block.
+  [[nodiscard]] tensor state(const shape& extents);
+  void set_next(const tensor& state, tensor next);
+
+  /// Returns the block x (N, B, ...) with `count` steps before it, (N, count + B, ...). Steps
+  /// before the sequence are 0.
+  [[nodiscard]] tensor with_earlier_steps(const tensor& x, std::size_t count);
 
   /// Writes a block (..., B, ...) into a state (..., max_steps, ...) with the steps along `axis`.
   /// Returns the state with all steps so far; the later ones are 0.
   [[nodiscard]] tensor append(const tensor& block, std::size_t axis);
 
  private:
+  /// Returns 0, 1, ... count - 1.
+  [[nodiscard]] tensor counted(std::size_t count) const;
+  /// Returns the positions of the steps of the block in the sequence, counted from 0: numbers (B).
+  [[nodiscard]] const tensor& positions();
+
   const recorder* rec_;
+  std::size_t block_;
   std::size_t max_steps_;
-  tensor first_;  // the position of the block's first step: an integer ()
+  tensor first_;  // the position of the block's first step: a number ()
+  // Empty until a layer needs them.
   tensor positions_;
   tensor not_later_;
   std::size_t state_count_ = 0;
+  bool is_limited_ = false;
 };
 
 }  // namespace detail

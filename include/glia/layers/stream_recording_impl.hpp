@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <numeric>
 #include <span>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "glia/backends/recorder.hpp"
@@ -15,31 +18,68 @@ namespace glia::detail {
 
 GLIA_INLINE stream_recording::stream_recording(const recorder& rec, std::size_t block,
                                                std::size_t max_steps)
-    : rec_(&rec), max_steps_(max_steps) {
-  const auto counted = [&](std::size_t count) {
-    std::vector<float> numbers(count);
-    std::iota(numbers.begin(), numbers.end(), 0.F);
-    return rec.from_host(std::span<const float>(numbers), {count});
-  };
-  const tensor first = rec.input("position", real_of({}));
-  first_ = rec.run(kernels::to_index{}, first);
-  positions_ = rec.run(kernels::binary{binary_function::add}, counted(block), first);
-  const tensor next_positions = rec.run(kernels::unary{{unary_function::affine, 1, 1}}, positions_);
-  not_later_ = rec.run(kernels::binary{binary_function::greater},
-                       rec.run(kernels::reshape{{block, 1}}, next_positions), counted(max_steps));
+    : rec_(&rec),
+      block_(block),
+      max_steps_(max_steps),
+      first_(rec.input("position", real_of({}))) {}
+
+GLIA_INLINE tensor stream_recording::counted(std::size_t count) const {
+  std::vector<float> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0.F);
+  return rec_->from_host(std::span<const float>(numbers), {count});
 }
 
-GLIA_INLINE tensor stream_recording::rows_of(const tensor& table) const {
-  return rec_->run(kernels::gather{}, table, rec_->run(kernels::to_index{}, positions_));
+GLIA_INLINE const tensor& stream_recording::positions() {
+  if (!positions_) {
+    positions_ = rec_->run(kernels::binary{binary_function::add}, counted(block_), first_);
+  }
+  return positions_;
+}
+
+GLIA_INLINE const tensor& stream_recording::not_later() {
+  if (!not_later_) {
+    const tensor next = rec_->run(kernels::unary{{unary_function::affine, 1, 1}}, positions());
+    not_later_ = rec_->run(kernels::binary{binary_function::greater},
+                           rec_->run(kernels::reshape{{block_, 1}}, next), counted(max_steps()));
+  }
+  return not_later_;
+}
+
+GLIA_INLINE tensor stream_recording::rows_of(const tensor& table) {
+  return rec_->run(kernels::gather{}, table, rec_->run(kernels::to_index{}, positions()));
 }
 
 GLIA_INLINE tensor stream_recording::append(const tensor& block, std::size_t axis) {
   shape extents = block.shape();
-  extents[axis] = max_steps_;
-  const tensor state = rec_->input(text("state.", state_count_++), real_of(extents));
-  tensor result = rec_->run(kernels::update_slice{axis}, state, block, first_);
-  rec_->next(state, result);
+  extents[axis] = max_steps();
+  const tensor earlier = state(extents);
+  tensor result = rec_->run(kernels::update_slice{axis}, earlier, block,
+                            rec_->run(kernels::to_index{}, first_));
+  set_next(earlier, result);
   return result;
+}
+
+GLIA_INLINE tensor stream_recording::state(const shape& extents) {
+  return rec_->input(text("state.", state_count_++), real_of(extents));
+}
+
+GLIA_INLINE void stream_recording::set_next(const tensor& state, tensor next) {
+  rec_->next(state, next);
+}
+
+GLIA_INLINE tensor stream_recording::with_earlier_steps(const tensor& x, std::size_t count) {
+  if (count == 0) {
+    return x;
+  }
+  shape extents = x.shape();
+  const std::size_t steps = extents[1];
+  extents[1] = count;
+  const tensor earlier = state(extents);
+  std::array<tensor, kernels::concat::operands> parts{earlier, x};
+  tensor joined =
+      std::apply([&](auto&... part) { return rec_->run(kernels::concat{1}, part...); }, parts);
+  set_next(earlier, rec_->run(kernels::slice{.axis = 1, .begin = steps, .extent = count}, joined));
+  return joined;
 }
 
 }  // namespace glia::detail

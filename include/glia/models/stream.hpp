@@ -15,8 +15,8 @@ namespace glia {
 /// The options of a `stream`.
 struct stream_options {
   std::size_t batch_size = 1;  ///< Number of sequences that run side by side, at least 1.
-  /// Largest number of steps of a sequence. By default, 0, it is the number of steps of a sample of
-  /// the model.
+  /// Largest number of steps of a sequence, if the model has layers that need one, such as
+  /// attention. By default, 0, it is the number of steps of a sample of the model.
   std::size_t max_steps = 0;
 };
 
@@ -39,12 +39,19 @@ class stream_programs;
 ///     const auto y = step(prompt, state);  // prompt (1, T, ...), y (1, T, ...)
 ///     const auto next = step(token, state);  // one more step: (1, 1, ...)
 ///
-/// The samples of the model are sequences (T, ...), and its outputs have one row for each step. The
-/// outputs of all blocks together are those of `predict` for the whole sequence, up to rounding.
-/// A layer runs in blocks if it treats each step alone, such as `embedding`, `layer_norm` and
-/// everything inside of `time_distributed`, or if it keeps a state: causal `multi_head_attention`
-/// keeps keys and values. These compositions can contain such layers: `sequential`, `residual`,
-/// `named`, `shared`, `frozen` and `gpt`. A layer of your own needs the member `runs_stepwise`.
+/// The samples of the model are sequences (T, ...), and its outputs have one row for each step,
+/// which depends on no later step. The outputs of all blocks together are those of `predict` for
+/// the whole sequence, up to rounding.
+///
+/// These layers run in blocks: layers that treat each step alone, such as `embedding`, `layer_norm`
+/// and everything inside of `time_distributed`; `simple_rnn`, `gru` and `lstm` with
+/// `return_sequences`; `conv1d` with padding `causal` and a stride of 1; and
+/// `multi_head_attention` with a causal mask. These compositions can contain them: `sequential`,
+/// `residual`, `named`, `shared`, `frozen` and `gpt`. A layer of your own needs the member
+/// `runs_stepwise`.
+///
+/// Sequences can have any length, unless the model has attention or a table of positions. These
+/// need `max_steps`.
 ///
 /// A stream is a snapshot, as a `prepared` model: later training does not change it. Blocks can
 /// have any length. They are computed in pieces whose lengths are powers of two, and a graph is
@@ -91,7 +98,8 @@ class stream {
   [[nodiscard]] const shape& output_shape() const;
   /// The number of sequences that run side by side.
   [[nodiscard]] std::size_t batch_size() const;
-  /// The largest number of steps of a sequence.
+  /// The largest number of steps of a sequence. It is the largest number of its type if sequences
+  /// can have any length.
   [[nodiscard]] std::size_t max_steps() const;
 
  private:

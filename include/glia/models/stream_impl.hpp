@@ -47,7 +47,11 @@ class stream_programs {
         integers_.back().end = std::numeric_limits<std::size_t>::max();  // of any number of steps
       }
     }
-    const auto& first = blocks_[1] = compile(1);
+    bool is_limited = true;
+    const auto& first = blocks_[1] = compile(1, &is_limited);
+    if (!is_limited) {
+      options_.max_steps = std::numeric_limits<std::size_t>::max();
+    }
     for (const graph_input& input : first->calls().inputs()) {
       if (input.changes()) {
         states_.push_back(first->calls().spec(input.value).shape);
@@ -82,7 +86,8 @@ class stream_programs {
  private:
   /// Records and compiles a block. The inputs of the graph are the steps, the position, the states
   /// and the parameters.
-  [[nodiscard]] std::shared_ptr<const inference> compile(std::size_t steps) const {
+  [[nodiscard]] std::shared_ptr<const inference> compile(std::size_t steps,
+                                                         bool* is_limited = nullptr) const {
     recorder rec(net_.device().fused());
     glia::tape tape(rec);
     const variable x = tape.constant(rec.samples("steps", real_of(batch(steps, step_))));
@@ -96,6 +101,9 @@ class stream_programs {
                          batch(steps, output_), " for a block of ", steps,
                          steps == 1 ? " step" : " steps", ", got ", y.shape(),
                          "; a layer joins or drops steps");
+    if (is_limited != nullptr) {
+      *is_limited = recording.is_limited();
+    }
     rec.output("outputs", y.value());
     auto& inputs = rec.recorded().inputs();
     const std::size_t varying = inputs.size() - parameters.size();

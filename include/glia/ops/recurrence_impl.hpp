@@ -14,7 +14,7 @@ GLIA_INLINE variable recurrence(recurrent_cell cell, bool backwards, variable x,
                                 const tensor& counts) {
   const bool trained = x.needs_gradient() || w.needs_gradient() || (bias && bias->needs_gradient());
   return call(x.owner(), kernels::recurrence{cell, backwards, trained}, std::move(x), w, bias,
-              scale, counts);
+              scale, counts, tensor{});
 }
 
 }  // namespace glia::ops

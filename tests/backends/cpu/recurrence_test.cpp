@@ -92,17 +92,56 @@ TEST_CASE("a sample's steps do not depend on the samples beside it") {
   const auto dy = drawn({9, 5, 8});
   const kernels::recurrence forward{glia::recurrent_cell::gru};
   const kernels::recurrence_gradient backward{glia::recurrent_cell::gru};
-  const auto [states, saved] = device.run(forward, x, w, absent, absent, absent);
+  const auto [states, saved, end] = device.run(forward, x, w, absent, absent, absent, absent);
   const auto [dx, dproducts] = device.run(backward, dy, states, saved, w, absent, absent);
   for (const std::size_t first : {0U, 4U, 7U}) {
     const std::size_t count = first == 7 ? 2 : 3;
-    const auto [partial_states, partial_saved] = device.run(
-        forward, test::host_of(device).copy(x.rows(first, count)), w, absent, absent, absent);
+    const auto [partial_states, partial_saved, partial_end] =
+        device.run(forward, test::host_of(device).copy(x.rows(first, count)), w, absent, absent,
+                   absent, absent);
     CHECK(values_of(device, partial_states) == values_of(device, states.rows(first, count)));
     const auto gradients = device.run(backward, test::host_of(device).copy(dy.rows(first, count)),
                                       partial_states, partial_saved, w, absent, absent);
     CHECK(values_of(device, gradients[0]) == values_of(device, dx.rows(first, count)));
     CHECK(values_of(device, gradients[1]) == values_of(device, dproducts.rows(first, count)));
+  }
+}
+
+TEST_CASE("a recurrence continues from the memory after earlier steps") {
+  const glia::cpu<float> device({.threads = 2});
+  glia::random_stream random({.seed = 7});
+  const auto drawn = [&](const glia::shape& s) {
+    std::vector<float> values(s.size());
+    std::generate(values.begin(), values.end(),
+                  [&] { return static_cast<float>(random.normal()); });
+    return tensor_of(device, s, values);
+  };
+  const glia::tensor absent;
+  using glia::recurrent_cell;
+  for (const recurrent_cell cell :
+       {recurrent_cell::simple, recurrent_cell::gru, recurrent_cell::lstm}) {
+    constexpr std::size_t units = 19;
+    const std::size_t width = units * kernels::products_of(cell);
+    const kernels::recurrence k{.cell = cell, .keeps = false};
+    const auto w = drawn({units, width});
+    const auto bias = drawn({width});
+    const auto scale = drawn({3, units});
+    const auto x = drawn({3, 7, width});
+    const auto start = drawn({3, units * kernels::memory_count(cell)});
+    const auto whole = device.run(k, x, w, bias, scale, absent, start);
+    const auto part = [&](std::size_t begin, std::size_t count) {
+      return device.run(kernels::slice{1, begin, count}, x);
+    };
+    const auto first = device.run(k, part(0, 3), w, bias, scale, absent, start);
+    const auto second = device.run(k, part(3, 4), w, bias, scale, absent, first[2]);
+    CHECK(values_of(device, second[2]) == values_of(device, whole[2]));
+    CHECK(values_of(device, second[0]) ==
+          values_of(device, device.run(kernels::slice{1, 3, 4}, whole[0])));
+    const auto zeros = device.run(kernels::full{start.shape(), 0});
+    const auto from_zeros = device.run(k, x, w, bias, scale, absent, zeros);
+    const auto from_nothing = device.run(k, x, w, bias, scale, absent, absent);
+    CHECK(values_of(device, from_zeros[0]) == values_of(device, from_nothing[0]));
+    CHECK(!from_nothing[2]);
   }
 }
 
@@ -112,13 +151,19 @@ TEST_CASE("the kernel of recurrent layers says what it does not take") {
   const auto full = [&](const glia::shape& s) { return device.run(kernels::full{s, 1}); };
   const kernels::recurrence lstm{glia::recurrent_cell::lstm};
   CHECK(message_of<glia::shape_error>([&] {
-          (void)device.run(lstm, full({2, 3, 12}), full({4, 16}), absent, absent, absent);
+          (void)device.run(lstm, full({2, 3, 12}), full({4, 16}), absent, absent, absent, absent);
         }) ==
         "recurrence: expected steps (N, T, 4 U) and weights (U, 4 U), got (2, 3, 12) and (4, 16)");
   CHECK(message_of<glia::shape_error>([&] {
-          (void)device.run(lstm, full({2, 3, 16}), full({4, 16}), absent, full({3, 4}), absent);
+          (void)device.run(lstm, full({2, 3, 16}), full({4, 16}), absent, full({3, 4}), absent,
+                           absent);
         }) == "recurrence: scale: expected shape (2, 4), got (3, 4)");
   CHECK(message_of<glia::shape_error>([&] {
-          (void)device.run(lstm, full({2, 3, 16}), full({4, 16}), absent, absent, full({2, 4}));
+          (void)device.run(lstm, full({2, 3, 16}), full({4, 16}), absent, absent, full({2, 4}),
+                           absent);
         }) == "recurrence: counts: expected shape (2, 3), got (2, 4)");
+  CHECK(message_of<glia::shape_error>([&] {
+          (void)device.run(lstm, full({2, 3, 16}), full({4, 16}), absent, absent, absent,
+                           full({2, 4}));
+        }) == "recurrence: start: expected shape (2, 8), got (2, 4)");
 }

@@ -132,7 +132,7 @@ struct recurrent_weights {
                                                    const recurrent_weights& w, bool backwards,
                                                    bool training) {
   value_id states = out.call(kernels::recurrence{r.cell, backwards, training},
-                             {w.projected, w.recurrent, w.bias, no_value, r.counts});
+                             {w.projected, w.recurrent, w.bias, no_value, r.counts, no_value});
   const std::size_t last = backwards ? 0 : r.steps - 1;
   const value_id end = out.reshape(out.slice(states, 1, last, 1), {r.samples, r.units});
   if (r.counts != no_value) {

@@ -20,6 +20,7 @@ struct recurrent_sizes {
 
   [[nodiscard]] std::size_t products() const { return kernels::products_of(cell) * units; }
   [[nodiscard]] std::size_t saved() const { return kernels::saved_count(cell) * units; }
+  [[nodiscard]] std::size_t memory() const { return kernels::memory_count(cell) * units; }
   /// Returns the row of a sample's i-th step, counted over the steps of all samples.
   [[nodiscard]] std::size_t row(std::size_t sample, std::size_t i) const {
     return sample * steps + (backwards ? steps - 1 - i : i);
@@ -63,7 +64,8 @@ class recurrence {
 
   void compute(const kernels::recurrence& k, const memory_pool& memory, const tensor& x,
                const tensor& w, const tensor& bias, const tensor& scale, const tensor& counts,
-               const tensor& states, const tensor& saved) const {
+               const tensor& start, const tensor& states, const tensor& saved,
+               const tensor& end) const {
     const recurrent_sizes s = sizes(k.cell, k.backwards, states);
     const std::size_t scratch_size = s.products() + s.saved() + 3 * s.units;
     with_isa(team_->level(), [&](auto loops) {
@@ -79,6 +81,13 @@ class recurrence {
         T* const h = c + count * s.units;
         T* const scaled = h + count * s.units;
         std::fill_n(mine, count * scratch_size, T{0});
+        if (start) {
+          for (std::size_t n = 0; n < count; ++n) {
+            const T* const source = start.data() + (first + n) * s.memory();
+            std::copy_n(source, s.units, h + n * s.units);
+            std::copy_n(source + s.units, s.memory() - s.units, c + n * s.units);
+          }
+        }
         for (std::size_t i = 0; i < s.steps; ++i) {
           if (scale) {
             loops.binary(binary_function::multiply, scale.data() + first * s.units, 1, h, 1, scaled,
@@ -103,6 +112,11 @@ class recurrence {
             }
             std::copy_n(state, s.units, states.data() + row * s.units);
           }
+        }
+        for (std::size_t n = 0; end && n < count; ++n) {
+          T* const target = end.data() + (first + n) * s.memory();
+          std::copy_n(h + n * s.units, s.units, target);
+          std::copy_n(c + n * s.units, s.memory() - s.units, target + s.units);
         }
       });
     });
