@@ -92,6 +92,11 @@ class stream {
   void run(std::span<const float> steps, std::span<float> outputs, stream_state& state) const;
   void run(std::span<const double> steps, std::span<double> outputs, stream_state& state) const;
 
+  /// Throws `value_error` if a state belongs to another stream.
+  void require_own(const stream_state& state) const;
+
+  /// The model: its plan, its device and its parameters when the stream was made.
+  [[nodiscard]] const model_core& core() const;
   /// The shape of a step of one sequence, without the axes N and T.
   [[nodiscard]] const shape& step_shape() const;
   /// The shape of the output for a step, without the axes N and T.

@@ -59,6 +59,7 @@ class stream_programs {
     }
   }
 
+  [[nodiscard]] const model_core& core() const { return net_; }
   [[nodiscard]] const stream_options& options() const { return options_; }
   [[nodiscard]] const glia::device& device() const { return net_.device(); }
   [[nodiscard]] const shape& step_shape() const { return step_; }
@@ -137,6 +138,16 @@ GLIA_INLINE stream_state stream::start() const {
   return state;
 }
 
+GLIA_INLINE void stream::require_own(const stream_state& state) const {
+  const std::vector<shape>& states = programs_->states();
+  require<value_error>(
+      std::equal(
+          states.begin(), states.end(), state.values.begin(), state.values.end(),
+          [](const shape& expected, const tensor& value) { return expected == value.shape(); }),
+      "stream: the state belongs to another stream; make it with start() of this stream");
+}
+
+GLIA_INLINE const model_core& stream::core() const { return programs_->core(); }
 GLIA_INLINE const shape& stream::step_shape() const { return programs_->step_shape(); }
 GLIA_INLINE const shape& stream::output_shape() const { return programs_->output_shape(); }
 GLIA_INLINE std::size_t stream::batch_size() const { return programs_->options().batch_size; }
@@ -162,12 +173,7 @@ void stream::compute(std::span<const T> steps, std::span<T> outputs, stream_stat
                        "stream: expected ", step_size, " numbers for each step of each of ",
                        sequences, " sequences, and ", output_size, " for its output, got ",
                        steps.size(), " and ", outputs.size());
-  const std::vector<shape>& states = programs_->states();
-  require<value_error>(
-      std::equal(
-          states.begin(), states.end(), state.values.begin(), state.values.end(),
-          [](const shape& expected, const tensor& value) { return expected == value.shape(); }),
-      "stream: the state belongs to another stream; make it with start() of this stream");
+  require_own(state);
   require<value_error>(count <= max_steps() - std::min(state.steps, max_steps()),
                        "stream: a sequence of ", state.steps + count,
                        " steps is longer than max_steps, ", max_steps(),
