@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <glia/core/error.hpp>
+#include <glia/core/file_source.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,22 @@ const std::filesystem::path& other_path();
 
 /// All bytes of the file at `other_path`.
 bytes written();
+
+/// What `call(source)` reads from these bytes: from the bytes in memory if their number is odd,
+/// otherwise from a file. An error must name the source.
+template <class Call>
+auto read_source_within(const memory_limit& limit, byte_view content, const Call& call) {
+  const glia::file_source source =
+      content.size() % 2 == 0 ? glia::file_source(file_of(content)) : glia::file_source(content);
+  try {
+    const memory_watch watch(limit, content.size());
+    return call(source);
+  } catch (const glia::error& e) {
+    require(std::string_view(e.what()).find(source.name()) != std::string_view::npos,
+            "an error does not name the file");
+    throw;
+  }
+}
 
 /// What `call(path)` reads from a file with these bytes. An error must name the file.
 template <class Call>

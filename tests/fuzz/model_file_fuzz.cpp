@@ -31,8 +31,8 @@ void fuzz::check(byte_view input) {
     file = test::samples::without_checksum(std::move(file));
   }
   try {
-    read_within({.for_each_byte = 64, .fixed = 64 << 10}, file,
-                [](const auto& path) { glia::load(net, path); });
+    read_source_within({.for_each_byte = 64, .fixed = 64 << 10}, file,
+                       [](const auto& source) { glia::load(net, source); });
   } catch (const glia::error&) {
     require(bits_of(net) == expected, "the model has changed, though loading it failed");
     throw;

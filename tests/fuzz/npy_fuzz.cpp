@@ -12,8 +12,8 @@ constexpr fuzz::memory_limit limit{.for_each_byte = 20, .fixed = 64 << 10};
 template <class T>
 void check_as(fuzz::byte_view file, const char* elements) {
   const auto read = [](fuzz::byte_view content) {
-    return fuzz::read_within(limit, content,
-                             [](const auto& path) { return glia::read_npy<T>(path); });
+    return fuzz::read_source_within(limit, content,
+                                    [](const auto& source) { return glia::read_npy<T>(source); });
   };
   const xt::xarray<T> values = read(file);
   const xt::xarray<T> columns = xt::transpose(values);

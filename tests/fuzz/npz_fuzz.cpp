@@ -43,9 +43,9 @@ void seal(std::span<std::uint8_t> file) {
 }
 
 glia::tensor_map read(fuzz::byte_view file) {
-  return fuzz::read_within(
+  return fuzz::read_source_within(
       {.for_each_byte = 64, .fixed = 12 * max_bytes}, file,
-      [](const auto& path) { return glia::read_npz(path, {.max_bytes = max_bytes}); });
+      [](const auto& source) { return glia::read_npz(source, {.max_bytes = max_bytes}); });
 }
 
 }  // namespace

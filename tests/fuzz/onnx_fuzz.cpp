@@ -60,21 +60,22 @@ std::vector<fuzz::bytes> fuzz::seeds() {
 }
 
 void fuzz::check(byte_view file) {
-  const glia::onnx::graph_interface signature = read_within(limit, file, [](const auto& path) {
-    const glia::onnx::model_content content(path);
-    return glia::onnx::detail::naming_file(content, [&] {
-      const auto found = glia::onnx::interface_of(content, false, {});
-      for (const bool training : {false, true}) {
-        const auto shapes = shapes_of(found, training ? 2 : 1);
-        const auto read = glia::onnx::read_graph(content, found, shapes, training, training);
-        require(read.calls.outputs().size() == found.outputs.size(), "outputs are missing");
-        for (const auto& part : read.parts) {
-          require(part.end <= read.calls.nodes().size(), "a part has nodes that are not there");
-        }
-      }
-      return found;
-    });
-  });
+  const glia::onnx::graph_interface signature =
+      read_source_within(limit, file, [](const auto& source) {
+        const glia::onnx::model_content content(source);
+        return glia::onnx::detail::naming_file(content, [&] {
+          const auto found = glia::onnx::interface_of(content, false, {});
+          for (const bool training : {false, true}) {
+            const auto shapes = shapes_of(found, training ? 2 : 1);
+            const auto read = glia::onnx::read_graph(content, found, shapes, training, training);
+            require(read.calls.outputs().size() == found.outputs.size(), "outputs are missing");
+            for (const auto& part : read.parts) {
+              require(part.end <= read.calls.nodes().size(), "a part has nodes that are not there");
+            }
+          }
+          return found;
+        });
+      });
   // As a model, small enough to be recorded with its derivatives.
   const glia::shape sample = glia::sample_of(shapes_of(signature, 1).front());
   constexpr std::size_t small = 1 << 12;

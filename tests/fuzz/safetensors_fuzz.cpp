@@ -26,10 +26,10 @@ std::vector<fuzz::bytes> fuzz::seeds() { return test::samples::safetensors(); }
 
 void fuzz::check(byte_view file) {
   constexpr memory_limit limit{.for_each_byte = 64, .fixed = 64 << 10};
-  const glia::tensor_map tensors =
-      read_within(limit, file, [](const auto& path) { return glia::read_safetensors(path); });
-  const glia::safetensors_content content = read_within(
-      limit, file, [](const auto& path) { return glia::read_safetensors_content(path); });
+  const glia::tensor_map tensors = read_source_within(
+      limit, file, [](const auto& source) { return glia::read_safetensors(source); });
+  const glia::safetensors_content content = read_source_within(
+      limit, file, [](const auto& source) { return glia::read_safetensors_content(source); });
   require(tensors.size() + tensors.unreadable().size() == content.tensors.size(),
           "two readers find other tensors");
   for (const glia::named_tensor& t : content.tensors) {

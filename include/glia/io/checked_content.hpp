@@ -51,11 +51,11 @@ inline void write_checked_content(const std::filesystem::path& path, safetensors
 /// Reads a safetensors file. If its metadata have a checksum, compares it with the checksum of the
 /// contents, and throws `data_error` if they differ. Other errors are those of
 /// `read_safetensors_content`.
-[[nodiscard]] inline safetensors_content read_checked_content(const std::filesystem::path& path) {
-  safetensors_content content = read_safetensors_content(path);
+[[nodiscard]] inline safetensors_content read_checked_content(const file_source& file) {
+  safetensors_content content = read_safetensors_content(file);
   const auto said = content.metadata.find("checksum");
   require<data_error>(
-      said == content.metadata.end() || said->second == detail::checksum_of(content), path.string(),
+      said == content.metadata.end() || said->second == detail::checksum_of(content), file.name(),
       ": the contents do not match the checksum; the file is damaged or was changed by another "
       "program");
   return content;

@@ -8,10 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <ios>
 #include <istream>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/file_source.hpp"
 #include "glia/core/half.hpp"
 #include "glia/core/input_file.hpp"
 #include "glia/core/little_endian.hpp"
@@ -327,11 +327,9 @@ class npy_reader {
 /// format, or is damaged or truncated. Throws `data_error`, too, if the type cannot represent an
 /// element.
 template <npy_element T = float>
-[[nodiscard]] xt::xarray<T> read_npy(const std::filesystem::path& path) {
-  detail::require_no_folder(path);
-  std::ifstream file(path, std::ios::binary);
-  require<data_error>(file.is_open(), path.string(), ": the file cannot be opened for reading");
-  return detail::npy_reader(file, path.string()).read<T>();
+[[nodiscard]] xt::xarray<T> read_npy(const file_source& file) {
+  const std::unique_ptr<std::istream> stream = file.open();
+  return detail::npy_reader(*stream, file.name()).read<T>();
 }
 
 }  // namespace glia

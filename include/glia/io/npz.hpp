@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/file_source.hpp"
 #include "glia/core/input_file.hpp"
 #include "glia/core/representable.hpp"
 #include "glia/io/npy.hpp"
@@ -65,6 +65,25 @@ struct npz_entry {
   return entries;
 }
 
+/// Opens an archive. Returns null, and libzip's code as `failure`, if this is not possible.
+[[nodiscard]] inline zip_t* open_archive(const file_source& file, int& failure) {
+  if (!file.is_memory()) {
+    require_no_folder(file.path());
+    return zip_open(file.path().c_str(), ZIP_RDONLY, &failure);
+  }
+  zip_error_t error{};
+  zip_source_t* const source =
+      zip_source_buffer_create(file.bytes().data(), file.bytes().size(), 0, &error);
+  zip_t* const archive =
+      source == nullptr ? nullptr : zip_open_from_source(source, ZIP_RDONLY, &error);
+  if (archive == nullptr && source != nullptr) {
+    zip_source_free(source);
+  }
+  failure = zip_error_code_zip(&error);
+  zip_error_fini(&error);
+  return archive;
+}
+
 [[nodiscard]] inline std::string unpacked(zip_t* archive, const npz_entry& entry,
                                           const std::string& location) {
   const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(
@@ -98,20 +117,19 @@ struct npz_entry {
 /// Throws `data_error` if the file cannot be opened, has another format, or is damaged, truncated
 /// or larger than allowed. The message names the file and the array.
 template <npy_element T = float>
-[[nodiscard]] basic_tensor_map<T> read_npz(const std::filesystem::path& path,
+[[nodiscard]] basic_tensor_map<T> read_npz(const file_source& file,
                                            const npz_options& options = {}) {
-  detail::require_no_folder(path);
   int failure = 0;
-  const std::unique_ptr<zip_t, void (*)(zip_t*)> archive(
-      zip_open(path.c_str(), ZIP_RDONLY, &failure), &zip_discard);
-  require<data_error>(archive != nullptr, path.string(),
+  const std::unique_ptr<zip_t, void (*)(zip_t*)> archive(detail::open_archive(file, failure),
+                                                         &zip_discard);
+  require<data_error>(archive != nullptr, file.name(),
                       failure == ZIP_ER_NOENT
                           ? ": the file cannot be opened for reading"
                           : ": expected a file written by numpy.savez, which is a zip archive; "
                             "the file is in another format or truncated");
   basic_tensor_map<T> arrays;
-  for (detail::npz_entry& entry : detail::npz_entries(archive.get(), path.string(), options)) {
-    const std::string location = path.string() + ": " + entry.name;
+  for (detail::npz_entry& entry : detail::npz_entries(archive.get(), file.name(), options)) {
+    const std::string location = file.name() + ": " + entry.name;
     std::istringstream stream(detail::unpacked(archive.get(), entry, location));
     entry.name.resize(entry.name.size() - std::string_view(".npy").size());
     try {

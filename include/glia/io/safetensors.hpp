@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/file_source.hpp"
 #include "glia/core/named_tensor.hpp"
 #include "glia/core/whole_file.hpp"
 #include "glia/io/safetensors_reader.hpp"
@@ -90,8 +91,8 @@ class safetensors_writer {
 /// Throws `data_error` if the file cannot be opened, has another format, or is damaged or
 /// truncated. Throws `data_error`, too, if a name occurs twice, if tensors overlap, or if bytes
 /// belong to no tensor, because the format forbids it. The message names the file and the tensor.
-[[nodiscard]] inline tensor_map read_safetensors(const std::filesystem::path& path) {
-  return detail::safetensors_reader(path).read();
+[[nodiscard]] inline tensor_map read_safetensors(const file_source& file) {
+  return detail::safetensors_reader(file).read();
 }
 
 /// Reads the tensors and the metadata of a safetensors file. Doubles stay doubles; all other types
@@ -99,9 +100,8 @@ class safetensors_writer {
 ///
 /// Throws `data_error` as `read_safetensors` does. Throws `data_error`, too, if a tensor cannot be
 /// read or has more axes than a `shape` supports, or if the metadata are not texts.
-[[nodiscard]] inline safetensors_content read_safetensors_content(
-    const std::filesystem::path& path) {
-  detail::safetensors_reader reader(path);
+[[nodiscard]] inline safetensors_content read_safetensors_content(const file_source& file) {
+  detail::safetensors_reader reader(file);
   auto metadata = reader.metadata();
   return {reader.read_exactly(), std::move(metadata)};
 }

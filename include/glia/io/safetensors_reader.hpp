@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <istream>
 #include <limits>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/file_source.hpp"
 #include "glia/core/half.hpp"
 #include "glia/core/input_file.hpp"
 #include "glia/core/named_tensor.hpp"
@@ -131,25 +132,22 @@ inline float e4m3_value(std::uint8_t bits) {
 /// Reads a safetensors file.
 class safetensors_reader {
  public:
-  explicit safetensors_reader(const std::filesystem::path& path)
-      : path_(path.string()), input_(path, std::ios::binary) {
-    require_no_folder(path);
-    require<data_error>(input_.is_open(), path_, ": the file cannot be opened for reading");
-    input_.seekg(0, std::ios::end);
-    const auto size = static_cast<std::uint64_t>(input_.tellg());
-    input_.seekg(0);
+  explicit safetensors_reader(const file_source& file) : path_(file.name()), input_(file.open()) {
+    input_->seekg(0, std::ios::end);
+    const auto size = static_cast<std::uint64_t>(input_->tellg());
+    input_->seekg(0);
     std::uint64_t header = 0;
-    input_.read(reinterpret_cast<char*>(&header), sizeof(header));
-    require<data_error>(input_.good() && header <= max_header && header + sizeof(header) <= size,
+    input_->read(reinterpret_cast<char*>(&header), sizeof(header));
+    require<data_error>(input_->good() && header <= max_header && header + sizeof(header) <= size,
                         path_,
                         ": expected a safetensors file, which begins with the length of its "
                         "header, at most ",
                         max_header, " bytes; the file is in another format or truncated");
     std::string text(header, '\0');
-    input_.read(text.data(), static_cast<std::streamsize>(header));
+    input_->read(text.data(), static_cast<std::streamsize>(header));
     std::optional<std::string> repeated;
     header_ = parse_header(text, repeated);
-    require<data_error>(input_.good() && header_.is_object(), path_,
+    require<data_error>(input_->good() && header_.is_object(), path_,
                         ": expected a safetensors file, but its header is not a JSON object");
     require<data_error>(!repeated, path_, ": the header has the name '", repeated.value_or(""),
                         "' twice; the file is damaged");
@@ -327,14 +325,14 @@ class safetensors_reader {
 
   [[nodiscard]] std::vector<char> bytes_of(const place& p) {
     std::vector<char> bytes(p.end - p.first);
-    input_.seekg(static_cast<std::streamoff>(data_ + p.first));
-    input_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    require<data_error>(input_.good(), called(p.name), ": reading the file failed");
+    input_->seekg(static_cast<std::streamoff>(data_ + p.first));
+    input_->read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    require<data_error>(input_->good(), called(p.name), ": reading the file failed");
     return bytes;
   }
 
   std::string path_;
-  std::ifstream input_;
+  std::unique_ptr<std::istream> input_;
   nlohmann::json header_;
   std::uint64_t data_ = 0;       // position of the first element in the file
   std::uint64_t data_size_ = 0;  // number of bytes after the header

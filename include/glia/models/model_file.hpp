@@ -14,6 +14,7 @@
 
 #include "glia/backends/numbers_of.hpp"
 #include "glia/core/error.hpp"
+#include "glia/core/file_source.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/io/checked_content.hpp"
 #include "glia/models/model_access.hpp"
@@ -73,6 +74,7 @@ void save(const Model& net, const std::filesystem::path& path, const save_option
 /// model's training.
 ///
 ///     glia::load(net, "net.safetensors");
+///     glia::load(net, bytes);  // the bytes of such a file in memory
 ///
 /// The values are the same, bit for bit, if both models compute in the same type. Everything is
 /// checked and copied to the device before the model changes.
@@ -82,18 +84,18 @@ void save(const Model& net, const std::filesystem::path& path, const save_option
 /// thread trains the model. For files of other programs, and for networks that differ on purpose,
 /// use `load_parameters`.
 template <class Model>
-void load(Model& net, const std::filesystem::path& path) {
+void load(Model& net, const file_source& file) {
   static_assert(!std::is_const_v<Model>,
                 "load: the model is const, but loading changes its parameters; declare it without "
                 "const, as in glia::model net{...}");
-  const safetensors_content content = detail::read_checked_content(path);
-  detail::require_identity(path.string(), content.metadata,
+  const safetensors_content content = detail::read_checked_content(file);
+  detail::require_identity(file.name(), content.metadata,
                            detail::model_identity(net.plan(), net.sample_shape()));
   const auto kind = content.metadata.find("glia");
   require<data_error>(
       kind != content.metadata.end() &&
           (kind->second == detail::model_file || kind->second == detail::checkpoint_file),
-      path.string(), ": expected '", detail::model_file, "' or '", detail::checkpoint_file,
+      file.name(), ": expected '", detail::model_file, "' or '", detail::checkpoint_file,
       "' in the metadata, got '", kind == content.metadata.end() ? "" : kind->second,
       "'; the file was written by another version of glia");
   auto& parameters = net.parameters();
@@ -104,17 +106,17 @@ void load(Model& net, const std::filesystem::path& path) {
   std::vector<tensor> tensors;
   for (const auto& p : parameters) {
     const auto entry = by_name.find(p.spec.name);
-    require<data_error>(entry != by_name.end(), path.string(), ": there is no tensor '",
-                        p.spec.name, "'; the file is damaged");
+    require<data_error>(entry != by_name.end(), file.name(), ": there is no tensor '", p.spec.name,
+                        "'; the file is damaged");
     const named_tensor* const found = entry->second;
-    require<data_error>(found->shape == p.spec.shape, path.string(), ": expected the tensor '",
+    require<data_error>(found->shape == p.spec.shape, file.name(), ": expected the tensor '",
                         p.spec.name, "' of shape ", p.spec.shape, ", got ", found->shape,
                         "; the file is damaged");
     tensors.push_back(tensor_of(net.device(), found->values, p.spec.shape));
   }
   require<data_error>(
       content.tensors.size() == tensors.size() || kind->second == detail::checkpoint_file,
-      path.string(), ": expected ", tensors.size(), " tensors, got ", content.tensors.size(),
+      file.name(), ": expected ", tensors.size(), " tensors, got ", content.tensors.size(),
       "; the file is damaged");
   const model_access::training alone(net.access());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -129,9 +131,8 @@ void load(Model& net, const std::filesystem::path& path) {
 ///
 /// Files of other programs have metadata, too. Throws `data_error`, with the path, if the file
 /// cannot be read or is damaged.
-[[nodiscard]] inline std::map<std::string, std::string> read_metadata(
-    const std::filesystem::path& path) {
-  std::map<std::string, std::string> metadata = detail::read_checked_content(path).metadata;
+[[nodiscard]] inline std::map<std::string, std::string> read_metadata(const file_source& file) {
+  std::map<std::string, std::string> metadata = detail::read_checked_content(file).metadata;
   const auto kind = metadata.find("glia");
   if (kind == metadata.end()) {
     return metadata;

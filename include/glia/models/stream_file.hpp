@@ -11,6 +11,7 @@
 
 #include "glia/backends/numbers_of.hpp"
 #include "glia/core/error.hpp"
+#include "glia/core/file_source.hpp"
 #include "glia/io/checked_content.hpp"
 #include "glia/models/model_identity.hpp"
 #include "glia/models/stream.hpp"
@@ -56,17 +57,16 @@ inline void save_state(const stream& blocks, const stream_state& state,
 ///
 /// Throws `data_error`, with the path, if the file is damaged, was not written by `save_state`, or
 /// belongs to another network or to a stream with other options.
-[[nodiscard]] inline stream_state load_state(const stream& blocks,
-                                             const std::filesystem::path& path) {
-  const safetensors_content content = detail::read_checked_content(path);
+[[nodiscard]] inline stream_state load_state(const stream& blocks, const file_source& file) {
+  const safetensors_content content = detail::read_checked_content(file);
   const model_core& net = blocks.core();
-  detail::require_identity(path.string(), content.metadata,
+  detail::require_identity(file.name(), content.metadata,
                            detail::model_identity(net.plan(), net.sample_shape()));
   const auto entry = [&](const char* key) {
     const auto found = content.metadata.find(key);
     return found == content.metadata.end() ? std::string() : found->second;
   };
-  require<data_error>(entry("glia") == detail::stream_file, path.string(), ": expected '",
+  require<data_error>(entry("glia") == detail::stream_file, file.name(), ": expected '",
                       detail::stream_file, "' in the metadata, got '", entry("glia"),
                       "'; a state of a stream is written by save_state");
   stream_state state = blocks.start();
@@ -74,9 +74,9 @@ inline void save_state(const stream& blocks, const stream_state& state,
   const auto parsed = std::from_chars(steps.data(), steps.data() + steps.size(), state.steps);
   require<data_error>(parsed.ec == std::errc() && parsed.ptr == steps.data() + steps.size() &&
                           state.steps <= blocks.max_steps(),
-                      path.string(), ": expected at most ", blocks.max_steps(), " steps, got '",
+                      file.name(), ": expected at most ", blocks.max_steps(), " steps, got '",
                       steps, "'; make the stream with the options of the one that was saved");
-  require<data_error>(content.tensors.size() == state.values.size(), path.string(), ": expected ",
+  require<data_error>(content.tensors.size() == state.values.size(), file.name(), ": expected ",
                       state.values.size(), " tensors, got ", content.tensors.size(),
                       "; the file is damaged");
   for (std::size_t i = 0; i < state.values.size(); ++i) {
@@ -84,10 +84,10 @@ inline void save_state(const stream& blocks, const stream_state& state,
     const std::string name = text("state.", i);
     const auto found = std::find_if(content.tensors.begin(), content.tensors.end(),
                                     [&](const named_tensor& t) { return t.name == name; });
-    require<data_error>(found != content.tensors.end(), path.string(), ": there is no tensor '",
-                        name, "'; the file is damaged");
-    require<data_error>(found->shape == value.shape(), path.string(), ": expected the tensor '",
-                        name, "' of shape ", value.shape(), ", got ", found->shape,
+    require<data_error>(found != content.tensors.end(), file.name(), ": there is no tensor '", name,
+                        "'; the file is damaged");
+    require<data_error>(found->shape == value.shape(), file.name(), ": expected the tensor '", name,
+                        "' of shape ", value.shape(), ", got ", found->shape,
                         "; make the stream with the options of the one that was saved");
     value = tensor_of(net.device(), found->values, found->shape);
   }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/core/input_file.hpp"
+#include "glia/core/file_source.hpp"
 #include "glia/core/output_kind.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/onnx/onnx_options.hpp"
@@ -72,9 +72,10 @@ class onnx_model {
   using contains_layers = void;
   static constexpr bool preserves_output_kind = false;
 
-  /// Reads an ONNX file. Throws `data_error`, with the file's name, if it cannot be read.
-  explicit onnx_model(const std::filesystem::path& path, const onnx_model_options& options = {})
-      : content_(std::make_shared<const onnx::model_content>(path)) {
+  /// Reads an ONNX file: a path, or the bytes of the file in memory. Throws `data_error`, with the
+  /// file's name, if it cannot be read.
+  explicit onnx_model(const file_source& file, const onnx_model_options& options = {})
+      : content_(std::make_shared<const onnx::model_content>(file)) {
     onnx::detail::naming_file(*content_, [&] {
       interface_ = onnx::interface_of(*content_, options.channels_last, options.outputs);
     });
@@ -85,7 +86,7 @@ class onnx_model {
   [[nodiscard]] shape sample_shape() const {
     if (interface_.inputs.size() == 1) {
       const onnx::graph_input_spec& only = interface_.inputs[0];
-      require<value_error>(only.sample.has_value(), content_->path().string(),
+      require<value_error>(only.sample.has_value(), content_->name(),
                            ": the file does not fix the sample shape of the input '", only.name,
                            "'; give the shape when you make the model, for example "
                            "model{onnx_model{...}, {28, 28, 1}}");
@@ -109,7 +110,7 @@ class onnx_model {
   }
   [[nodiscard]] glia::output_kind output_kind() const { return interface_.gives; }
   [[nodiscard]] std::string description() const {
-    return text("onnx_model(", content_->path().filename().string(), ')');
+    return text("onnx_model(", std::filesystem::path(content_->name()).filename().string(), ')');
   }
   /// Returns the metadata of the file, such as class names and preprocessing, by key.
   [[nodiscard]] std::map<std::string, std::string> metadata() const {
@@ -207,7 +208,7 @@ struct onnx_model::layer_of_part {
 
   [[nodiscard]] initializer initial(std::size_t w) const {
     return {
-        text(file.content_->path().string(), ": ", file_graph.weights[w].name),
+        text(file.content_->name(), ": ", file_graph.weights[w].name),
         [content = file.content_, weight = file_graph.weights[w]](std::span<float> destination,
                                                                   const shape&, random_stream&) {
           const std::vector<float> numbers = weight.read();

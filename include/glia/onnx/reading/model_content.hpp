@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "glia/core/error.hpp"
+#include "glia/core/file_source.hpp"
 #include "glia/core/input_file.hpp"
 #include "glia/core/mapped_file.hpp"
 #include "glia/core/readable_file.hpp"
@@ -34,24 +35,21 @@ class model_content {
 
   /// Reads the file. Throws `data_error`, with the file's name, if it cannot be read, is damaged or
   /// has an unsupported opset.
-  explicit model_content(const std::filesystem::path& path) : path_(path) {
-    glia::detail::require_no_folder(path);
-    const glia::detail::mapped_file file(path);
-    glia::detail::naming(path.string(), [&] {
-      parse(file.bytes());
-      take_opset();
-      take_weights(message_.graph());
-      for (const ::onnx::FunctionProto& definition : message_.functions()) {
-        take_constants(definition.node());
-        functions_[{definition.domain(), definition.name()}] = &definition;
-      }
-    });
+  explicit model_content(const file_source& file)
+      : path_(file.path()), name_(file.name()), is_memory_(file.is_memory()) {
+    if (is_memory_) {
+      read(file.bytes());
+      return;
+    }
+    glia::detail::require_no_folder(path_);
+    read(glia::detail::mapped_file(path_).bytes());
   }
   model_content(const model_content&) = delete;
   model_content& operator=(const model_content&) = delete;
   ~model_content() = default;
 
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  /// Returns the name for error messages: the path, or "bytes in memory".
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const ::onnx::ModelProto& message() const noexcept { return message_; }
   [[nodiscard]] const ::onnx::GraphProto& graph() const noexcept { return message_.graph(); }
   [[nodiscard]] std::int64_t opset() const noexcept { return opset_; }
@@ -74,6 +72,17 @@ class model_content {
   }
 
  private:
+  void read(std::span<const std::byte> bytes) {
+    glia::detail::naming(name_, [&] {
+      parse(bytes);
+      take_opset();
+      take_weights(message_.graph());
+      for (const ::onnx::FunctionProto& definition : message_.functions()) {
+        take_constants(definition.node());
+        functions_[{definition.domain(), definition.name()}] = &definition;
+      }
+    });
+  }
   void parse(std::span<const std::byte> bytes) {
     require<data_error>(
         bytes.size() <= std::numeric_limits<int>::max(), "has ", bytes.size(),
@@ -173,6 +182,8 @@ class model_content {
   [[nodiscard]] const external_file& open_external(const std::string& location,
                                                    std::string_view tensor) {
     namespace fs = std::filesystem;
+    require<data_error>(!is_memory_, "the tensor '", tensor, "' refers to the file '", location,
+                        "', but a model in memory has no folder; write the weights into the model");
     const fs::path relative(location);
     bool inside = !location.empty() && relative.is_relative();
     for (const auto& part : relative) {
@@ -204,6 +215,8 @@ class model_content {
   }
 
   std::filesystem::path path_;
+  std::string name_;
+  bool is_memory_;
   ::onnx::ModelProto message_;
   std::int64_t opset_ = 0;
   std::map<std::string, external_file> external_files_;

@@ -127,7 +127,7 @@ namespace detail {
 
 template <class Call>
 auto naming_file(const model_content& content, const Call& call) {
-  return glia::detail::naming(content.path().string(), call);
+  return glia::detail::naming(content.name(), call);
 }
 
 }  // namespace detail
