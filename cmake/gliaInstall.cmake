@@ -13,6 +13,7 @@ foreach(component IN LISTS glia_components)
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/gliaBuildType.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/gliaCompiled.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/gliaEmbed.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindFFmpeg.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindLibZip.cmake"

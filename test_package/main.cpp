@@ -30,6 +30,9 @@
 #ifdef WITH_mpi
 #include <glia/mpi.hpp>
 #endif
+#ifdef WITH_embedded_text
+#include "embedded_text.hpp"
+#endif
 
 int main() {
   const glia::cpu<float> device;
@@ -40,6 +43,11 @@ int main() {
   std::vector<float> y(8);
   device.to_host(device.run(glia::kernels::dense{}, a, b, no_bias), std::span(y));
   bool good = y == std::vector<float>(8, 3);
+#ifdef WITH_embedded_text
+  const std::span<const std::byte> embedded = embedded_text();
+  const std::string text(reinterpret_cast<const char*>(embedded.data()), embedded.size());
+  good = good && text.starts_with("cmake_minimum_required") && text.ends_with("endforeach()\n");
+#endif
 #ifdef WITH_compression
   try {
     (void)glia::load_mnist("nowhere", glia::gzip_files{});

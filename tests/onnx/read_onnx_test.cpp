@@ -261,6 +261,26 @@ TEST_CASE("samples of another shape than an ONNX file's are told of") {
   CHECK(test::contains(message, "channels_last"));
 }
 
+TEST_CASE("a network is read from the bytes of an ONNX file") {
+  const glia::model net{sequential{glia::dense{4, glia::relu}, glia::dense{2}}, {3}};
+  const test::temporary_folder scratch;
+  const auto path = scratch.path() / "net.onnx";
+  glia::write_onnx(net, path);
+  auto bytes = test::file_content<std::vector<std::uint8_t>>(path);
+  const glia::model read{onnx_model{bytes}, {3}};
+  const xt::xarray<float> x{{1, 2, 3}, {-1, 0.5F, 2}};
+  CHECK((read.predict(x) == net.predict(x)));
+  CHECK(onnx_model{bytes}.description() == "onnx_model(bytes in memory)");
+  bytes.resize(bytes.size() / 2);
+  CHECK(test::message_of<glia::data_error>([&] { onnx_model file{bytes}; }) ==
+        "bytes in memory: is not an ONNX model or is damaged, because its content cannot be "
+        "parsed");
+  const auto external = test::file_content<std::vector<std::uint8_t>>(
+      test::onnx_folder() / "torch_embedding_external.onnx");
+  CHECK(test::contains(test::message_of<glia::data_error>([&] { onnx_model file{external}; }),
+                       "but a model in memory has no folder; write the weights into the model"));
+}
+
 TEST_CASE("weights in a file beside the model are read there, and nowhere else") {
   const test::temporary_folder scratch;
   const std::string name = "torch_embedding_external.onnx";
