@@ -129,6 +129,32 @@ TEST_CASE("the file of another network is refused, with the first difference") {
   CHECK(contains(error(other), "the file was not written by glia::save"));
 }
 
+TEST_CASE("a network with a softmax at its end loads the file of its logits") {
+  const model_scratch file;
+  const auto trained = model_of(1);
+  glia::save(trained, file.path);
+  const xt::xarray<float> x = xt::ones<float>({2, 5, 4, 2});
+  const auto served = [&](const glia::activation& last) {
+    glia::model net{sequential{network(), last}, {5, 4, 2}, glia::cpu<float>(), {.seed = 2}};
+    glia::load(net, file.path);
+    return net.predict(x);
+  };
+  CHECK(xt::allclose(served(glia::softmax), glia::softmax(trained.predict(x))));
+  CHECK(xt::allclose(served(glia::sigmoid), glia::sigmoid(trained.predict(x))));
+  CHECK(contains(message_of<glia::data_error>([&] { served(glia::relu); }),
+                 "the file belongs to another network (layers): the file has '', but the model has "
+                 "'activation_0: relu gives"));
+  glia::model other{sequential{network(glia::tanh), glia::softmax}, {5, 4, 2}};
+  CHECK(contains(message_of<glia::data_error>([&] { glia::load(other, file.path); }),
+                 "the file belongs to another network (layers)"));
+  // The other way, the file has one layer more.
+  glia::model probabilities{sequential{network(), glia::softmax}, {5, 4, 2}};
+  glia::save(probabilities, file.path);
+  auto logits = model_of(3);
+  CHECK(contains(message_of<glia::data_error>([&] { glia::load(logits, file.path); }),
+                 "the file belongs to another network (layers)"));
+}
+
 TEST_CASE("a damaged model file leaves the model as it was") {
   const model_scratch file;
   glia::save(model_of(1), file.path);

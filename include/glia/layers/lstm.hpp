@@ -93,8 +93,8 @@ struct lstm {
       return detail::run_at_once(recurrent_cell::lstm, projected, earlier, s.step_mask(), recurrent,
                                  {}, drop_states.factors(), options);
     }
-    const auto [h, c] = earlier.parts();
-    memory state{h, c};
+    const auto first = earlier.parts();
+    memory state{first[0], first[1]};
     const auto next = [&](const variable& step, const memory& previous) {
       const variable sums = step + ops::dense(drop_states(previous.h), recurrent);
       const auto parts = ops::split(sums, 1, {2 * units, units, units});

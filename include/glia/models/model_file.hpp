@@ -76,6 +76,12 @@ void save(const Model& net, const std::filesystem::path& path, const save_option
 ///     glia::load(net, "net.safetensors");
 ///     glia::load(net, bytes);  // the bytes of such a file in memory
 ///
+/// A network is trained without the softmax or sigmoid at its end, because the losses apply it.
+/// `load` accepts its file for the network with this activation as its last layer, too:
+///
+///     glia::model served{glia::sequential{network(), glia::softmax}, {32}};
+///     glia::load(served, "net.safetensors");
+///
 /// The values are the same, bit for bit, if both models compute in the same type. Everything is
 /// checked and copied to the device before the model changes.
 ///
@@ -89,8 +95,7 @@ void load(Model& net, const file_source& file) {
                 "load: the model is const, but loading changes its parameters; declare it without "
                 "const, as in glia::model net{...}");
   const safetensors_content content = detail::read_checked_content(file);
-  detail::require_identity(file.name(), content.metadata,
-                           detail::model_identity(net.plan(), net.sample_shape()));
+  detail::require_identity(file.name(), content.metadata, net.plan(), net.sample_shape());
   const auto kind = content.metadata.find("glia");
   require<data_error>(
       kind != content.metadata.end() &&

@@ -74,4 +74,26 @@ inline void require_identity(const std::string& file,
                       "compute something else; to load its parameters, use load_parameters");
 }
 
+/// Throws `data_error`, as above, if the metadata of a file do not belong to this network, or to
+/// this network without a softmax or sigmoid at its end. Networks are trained without it.
+inline void require_identity(const std::string& file,
+                             const std::map<std::string, std::string>& metadata,
+                             const model_plan& plan, const shape& sample) {
+  const auto identity = model_identity(plan, sample);
+  const auto layers = metadata.find("layers");
+  if (plan.gives != output_kind::other && plan.layers.back().parameters == 0 &&
+      layers != metadata.end() && layers->second != identity.at("layers")) {
+    model_plan logits = plan;
+    logits.layers.pop_back();
+    auto shorter = model_identity(logits, sample);
+    if (shorter.at("layers") == layers->second) {
+      // The description of the whole network differs in how its layers are composed.
+      const auto description = metadata.find("description");
+      shorter["description"] = description == metadata.end() ? "" : description->second;
+      return require_identity(file, metadata, shorter);
+    }
+  }
+  require_identity(file, metadata, identity);
+}
+
 }  // namespace glia::detail

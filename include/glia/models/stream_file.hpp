@@ -60,8 +60,7 @@ inline void save_state(const stream& blocks, const stream_state& state,
 [[nodiscard]] inline stream_state load_state(const stream& blocks, const file_source& file) {
   const safetensors_content content = detail::read_checked_content(file);
   const model_core& net = blocks.core();
-  detail::require_identity(file.name(), content.metadata,
-                           detail::model_identity(net.plan(), net.sample_shape()));
+  detail::require_identity(file.name(), content.metadata, net.plan(), net.sample_shape());
   const auto entry = [&](const char* key) {
     const auto found = content.metadata.find(key);
     return found == content.metadata.end() ? std::string() : found->second;
