@@ -74,24 +74,26 @@ class thread_pool {
   /// so it can select scratch memory. Results must not depend on `thread`.
   template <class Body>
   void parallel_for(std::size_t count, const Body& body) {
-    if (count > 1 && size() > 1 && !forked()) {
-      const bool shared = crew_->share_out(
-          count,
-          [](const void* context, std::size_t i, std::size_t thread) {
-            (*static_cast<const Body*>(context))(i, thread);
-          },
-          &body);
-      if (shared) {
-        return;
-      }
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      body(i, std::size_t{0});
-    }
+    run(
+        count,
+        [](const void* context, std::size_t i, std::size_t thread) {
+          (*static_cast<const Body*>(context))(i, thread);
+        },
+        &body);
   }
 
  private:
   using function = void (*)(const void*, std::size_t, std::size_t);
+
+  // Calls the body by its address alone, so that a program contains it once.
+  void run(std::size_t count, function body, const void* context) {
+    if (count > 1 && size() > 1 && !forked() && crew_->share_out(count, body, context)) {
+      return;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      body(context, i, 0);
+    }
+  }
 
   // A ticket is the loop's generation (high half) and its next index (low half). A thread takes an
   // index by advancing the whole ticket. A late thread with the ticket of a finished loop therefore
