@@ -30,13 +30,16 @@ __asm__(
     ".popsection\n");
 
 extern "C" {
-extern const std::byte first[] __asm__("glia_embedded_@name@");
-extern const std::byte end[] __asm__("glia_embedded_@name@_end");
+extern const std::byte glia_embedded_@name@[] __asm__("glia_embedded_@name@");
+extern const std::byte glia_embedded_@name@_end[] __asm__("glia_embedded_@name@_end");
 }
 
-std::span<const std::byte> @name@() { return {first, end}; }
+std::span<const std::byte> @name@() {
+  return {glia_embedded_@name@, glia_embedded_@name@_end};
+}
 ]] @ONLY)
   target_sources(${target} PRIVATE "${folder}/${name}.cpp")
-  set_source_files_properties("${folder}/${name}.cpp" PROPERTIES OBJECT_DEPENDS "${file}")
+  set_source_files_properties("${folder}/${name}.cpp" TARGET_DIRECTORY ${target}
+                              PROPERTIES OBJECT_DEPENDS "${file}" SKIP_UNITY_BUILD_INCLUSION ON)
   target_include_directories(${target} PRIVATE "${folder}")
 endfunction()

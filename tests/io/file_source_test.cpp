@@ -128,6 +128,10 @@ TEST_CASE("a source has a name, and a path has its file") {
   CHECK(glia::file_source("a/b.npy").name() == "a/b.npy");
   CHECK(!glia::file_source(std::string("a/b.npy")).is_memory());
   CHECK(glia::file_source(bytes{1, 2}).is_memory());
+  CHECK(glia::file_source(bytes{1, 2}, "net.onnx").name() == "net.onnx");
+  const std::string content = "bytes";
+  CHECK(!glia::file_source(content).is_memory());
+  CHECK(glia::file_source(std::span<const char>(content)).is_memory());
   CHECK(message_of<glia::data_error>([] { (void)glia::file_source("missing").open(); }) ==
         "missing: the file cannot be opened for reading");
 }

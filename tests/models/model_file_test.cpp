@@ -147,6 +147,27 @@ TEST_CASE("a network with a softmax at its end loads the file of its logits") {
   glia::model other{sequential{network(glia::tanh), glia::softmax}, {5, 4, 2}};
   CHECK(contains(message_of<glia::data_error>([&] { glia::load(other, file.path); }),
                  "the file belongs to another network (layers)"));
+  // Networks that are not the file's network followed by a softmax or sigmoid.
+  using glia::identity;
+  using glia::residual;
+  const auto refusal = [&](const auto& in_file, const auto& in_model) {
+    const glia::model saved{in_file, {4}};
+    glia::save(saved, file.path);
+    glia::model net{in_model, {4}};
+    return message_of<glia::data_error>([&] { glia::load(net, file.path); });
+  };
+  const sequential two{dense{4}, dense{4}};
+  CHECK(refusal(two, sequential{two, glia::softmax}).empty());
+  CHECK(refusal(two, sequential{dense{4}, dense{4}, glia::softmax}).empty());
+  CHECK(contains(refusal(two, sequential{dense{4}, residual{dense{4}}, glia::softmax}),
+                 "another network"));
+  CHECK(contains(refusal(two, sequential{dense{4}, residual{dense{4}, identity{}, glia::sigmoid}}),
+                 "another network"));
+  const glia::shared used{"d", dense{4, glia::sigmoid}};
+  CHECK(contains(refusal(sequential{used}, sequential{used, used}), "another network"));
+  CHECK(contains(
+      refusal(sequential{dense{4}, glia::softmax}, sequential{dense{4}, glia::softmax, flatten{}}),
+      "another network"));
   // The other way, the file has one layer more.
   glia::model probabilities{sequential{network(), glia::softmax}, {5, 4, 2}};
   glia::save(probabilities, file.path);

@@ -85,6 +85,10 @@ TEST_CASE("a state is not loaded into another stream or from another file") {
   CHECK(contains(message_of<glia::value_error>([&] { glia::save_state(blocks, foreign, path); }),
                  "the state belongs to another stream"));
   CHECK((glia::load_state(blocks, path).steps == 5));  // the file is unchanged
+  auto copy = model_of<float>(1);
+  CHECK(contains(message_of<glia::data_error>([&] { glia::load(copy, path); }),
+                 "the file holds the state of a stream; use load_state"));
+  CHECK(glia::read_metadata(path).empty());
 
   glia::save(net, path);
   CHECK(contains(refusal(blocks), "expected 'stream 1' in the metadata, got 'model 1'"));

@@ -30,11 +30,14 @@ class file_source {
   template <std::convertible_to<std::filesystem::path> Path>
   file_source(const Path& path) : path_(path), name_(path_.string()) {}
 
-  /// Takes the bytes of a file: a contiguous range of `std::byte`, `unsigned char` or `char`.
+  /// Takes the bytes of a file, such as std::span<const std::byte> or std::vector<unsigned char>,
+  /// and a name for error messages. Texts and arrays of `char` are paths: wrap the bytes in them
+  /// in std::span<const char>.
   template <std::ranges::contiguous_range Bytes>
   requires(!std::convertible_to<Bytes, std::filesystem::path> && std::ranges::sized_range<Bytes> &&
-           sizeof(std::ranges::range_value_t<Bytes>) == 1) file_source(const Bytes& bytes)
-      : name_("bytes in memory"),
+           sizeof(std::ranges::range_value_t<Bytes>) == 1)
+      file_source(const Bytes& bytes, std::string name = "bytes in memory")
+      : name_(std::move(name)),
         is_memory_(true),
         bytes_(std::as_bytes(std::span(std::ranges::data(bytes), std::ranges::size(bytes)))) {}
 
@@ -44,7 +47,7 @@ class file_source {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   /// Returns the bytes in memory.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-  /// Returns the name for error messages: the path, or "bytes in memory".
+  /// Returns the name for error messages: the path, or the name of the bytes.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// Opens the file for reading. Throws `data_error`, with the path, if it cannot be opened.

@@ -46,8 +46,8 @@ struct reading {
   return has_fused<kernels::recurrence>(device) && has_fused<kernels::recurrence_gradient>(device);
 }
 
-/// What a recurrent layer knows of earlier steps: 0, or the memory that a stream keeps from block
-/// to block. It consists of `Parts` tensors (N, U).
+/// The memory of a recurrent layer before the first step of a sequence or block: zeros, or the
+/// memory that a stream keeps from block to block. It consists of `Parts` tensors (N, U).
 template <std::size_t Parts>
 class step_memory {
  public:

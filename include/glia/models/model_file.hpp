@@ -26,6 +26,7 @@ namespace detail {
 
 inline constexpr std::string_view model_file = "model 1";
 inline constexpr std::string_view checkpoint_file = "checkpoint 1";
+inline constexpr std::string_view stream_file = "stream 1";
 
 /// Returns whether files of glia contain a metadata entry with this key.
 [[nodiscard]] inline bool is_metadata_of_glia(std::string_view key) {
@@ -97,6 +98,10 @@ void load(Model& net, const file_source& file) {
   const safetensors_content content = detail::read_checked_content(file);
   detail::require_identity(file.name(), content.metadata, net.plan(), net.sample_shape());
   const auto kind = content.metadata.find("glia");
+  require<data_error>(kind == content.metadata.end() || kind->second != detail::stream_file,
+                      file.name(),
+                      ": expected the parameters of a model, but the file holds the state of a "
+                      "stream; use load_state");
   require<data_error>(
       kind != content.metadata.end() &&
           (kind->second == detail::model_file || kind->second == detail::checkpoint_file),
@@ -129,8 +134,8 @@ void load(Model& net, const file_source& file) {
   }
 }
 
-/// Returns the metadata that `save` stored in a file, without the entries of glia. Checkpoints have
-/// no other entries.
+/// Returns the metadata that `save` stored in a file, without the entries of glia. Checkpoints and
+/// states of streams have no other entries.
 ///
 ///     const std::string classes = glia::read_metadata("net.safetensors").at("classes");
 ///
@@ -142,7 +147,7 @@ void load(Model& net, const file_source& file) {
   if (kind == metadata.end()) {
     return metadata;
   }
-  if (kind->second == detail::checkpoint_file) {
+  if (kind->second == detail::checkpoint_file || kind->second == detail::stream_file) {
     return {};
   }
   std::erase_if(metadata,

@@ -74,26 +74,30 @@ inline void require_identity(const std::string& file,
                       "compute something else; to load its parameters, use load_parameters");
 }
 
+/// Returns whether `whole` describes the layers of the network `first`, followed by `last`.
+[[nodiscard]] inline bool is_followed_by(std::string_view whole, std::string_view first,
+                                         std::string_view last) {
+  const bool extended = first.starts_with("sequential(") &&
+                        whole == text(first.substr(0, first.size() - 1), ", ", last, ')');
+  return extended || whole == text("sequential(", first, ", ", last, ')');
+}
+
 /// Throws `data_error`, as above, if the metadata of a file do not belong to this network, or to
-/// this network without a softmax or sigmoid at its end. Networks are trained without it.
+/// this network without the layer `softmax` or `sigmoid` at its end. Networks are trained without
+/// it.
 inline void require_identity(const std::string& file,
                              const std::map<std::string, std::string>& metadata,
                              const model_plan& plan, const shape& sample) {
-  const auto identity = model_identity(plan, sample);
-  const auto layers = metadata.find("layers");
-  if (plan.gives != output_kind::other && plan.layers.back().parameters == 0 &&
-      layers != metadata.end() && layers->second != identity.at("layers")) {
-    model_plan logits = plan;
-    logits.layers.pop_back();
-    auto shorter = model_identity(logits, sample);
-    if (shorter.at("layers") == layers->second) {
-      // The description of the whole network differs in how its layers are composed.
-      const auto description = metadata.find("description");
-      shorter["description"] = description == metadata.end() ? "" : description->second;
-      return require_identity(file, metadata, shorter);
-    }
+  const std::string last = plan.layers.empty() ? "" : plan.layers.back().description;
+  const auto description = metadata.find("description");
+  if ((last == "softmax" || last == "sigmoid") && description != metadata.end() &&
+      is_followed_by(plan.description, description->second, last)) {
+    model_plan trained = plan;
+    trained.description = description->second;
+    trained.layers.pop_back();
+    return require_identity(file, metadata, model_identity(trained, sample));
   }
-  require_identity(file, metadata, identity);
+  require_identity(file, metadata, model_identity(plan, sample));
 }
 
 }  // namespace glia::detail

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -13,16 +12,11 @@
 #include "glia/core/error.hpp"
 #include "glia/core/file_source.hpp"
 #include "glia/io/checked_content.hpp"
+#include "glia/models/model_file.hpp"
 #include "glia/models/model_identity.hpp"
 #include "glia/models/stream.hpp"
 
 namespace glia {
-
-namespace detail {
-
-inline constexpr std::string_view stream_file = "stream 1";
-
-}  // namespace detail
 
 /// Saves the state of sequences that run through a stream to a safetensors file.
 ///

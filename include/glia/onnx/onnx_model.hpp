@@ -72,8 +72,10 @@ class onnx_model {
   using contains_layers = void;
   static constexpr bool preserves_output_kind = false;
 
-  /// Reads an ONNX file: a path, or the bytes of the file in memory. Throws `data_error`, with the
-  /// file's name, if it cannot be read.
+  /// Reads an ONNX file: a path, or the bytes of the file in memory. The file's name is a part of
+  /// the description: give bytes the name of the file, as in onnx_model{{bytes, "net.onnx"}}, to
+  /// load parameters that were saved for it. Throws `data_error`, with the file's name, if the file
+  /// cannot be read.
   explicit onnx_model(const file_source& file, const onnx_model_options& options = {})
       : content_(std::make_shared<const onnx::model_content>(file)) {
     onnx::detail::naming_file(*content_, [&] {

@@ -19,8 +19,8 @@
 [[gnu::always_inline]] static float exp_of(float x) {
   // exp(x) = 2^n exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes' expf (S. Moshier). The
   // relative error is about 1e-7, and 1e-6 near the largest number, because n is at most 127. A
-  // result beyond the range is infinite, because the polynomial is. A denormal result is 0, because
-  // n = -127 has the bits of 0, and denormals are flushed to 0.
+  // result beyond the range is infinite, because the product with 2^127 overflows. A denormal
+  // result is 0, because n = -127 has the bits of 0, and denormals are flushed to 0.
   constexpr float lowest = -88.0F;
   x = select_of(x < lowest, lowest, x);
   // The last bits of the sum with this number are those of n.
