@@ -178,7 +178,7 @@ void print_rows(const samples& rows, network& net, const glia::model_info& info,
 
 void print_summary(const network& net) {
   const auto& message = net.file().content().message();
-  std::cout << net.file().content().path().string() << ": opset " << net.file().content().opset()
+  std::cout << net.file().content().name() << ": opset " << net.file().content().opset()
             << ", written by " << message.producer_name() << ' ' << message.producer_version()
             << "\n\n"
             << net.model().summary() << '\n';
