@@ -64,20 +64,20 @@ class step_memory {
                    "stream: expected an output for each step; set return_sequences");
     s.expect_value(!s.step_mask(),
                    "stream: sequences with padding steps cannot run in blocks; remove the mask");
-    kept_ = stream_->state({samples, Parts * units});
+    memory_ = stream_->state({samples, Parts * units});
   }
 
   /// Returns the memory (N, Parts U) that the stream keeps. It is empty without a stream.
-  [[nodiscard]] const tensor& kept() const { return kept_; }
+  [[nodiscard]] const tensor& kept() const { return memory_; }
   /// Sets the memory after the last step of a block.
-  void set_next(const tensor& memory) const { stream_->set_next(kept_, memory); }
+  void set_next(const tensor& memory) const { stream_->set_next(memory_, memory); }
 
   /// Returns the parts of the memory before the first step.
   [[nodiscard]] std::array<variable, Parts> parts() const {
     const auto part = [&](std::size_t i) {
       return owner_->constant(
-          kept_ ? owner_->device().run(kernels::slice{1, i * extents_[1], extents_[1]}, kept_)
-                : owner_->device().run(kernels::full{extents_, 0}));
+          memory_ ? owner_->device().run(kernels::slice{1, i * extents_[1], extents_[1]}, memory_)
+                  : owner_->device().run(kernels::full{extents_, 0}));
     };
     if constexpr (Parts == 1) {
       return {part(0)};
@@ -87,7 +87,7 @@ class step_memory {
   }
   /// Keeps the parts of the memory after the last step.
   void keep(const std::array<variable, Parts>& parts) const {
-    if (!kept_) {
+    if (!memory_) {
       return;
     }
     if constexpr (Parts == 1) {
@@ -101,7 +101,7 @@ class step_memory {
   stream_recording* stream_;
   tape* owner_;
   shape extents_;
-  tensor kept_;
+  tensor memory_;
 };
 
 /// Computes the same as `run_steps` in one kernel. If `scale` is not empty, the state is multiplied

@@ -87,9 +87,10 @@ class convolution {
     const patch_convolution<T> c(s, memory);
     const sparse_convolution<T> sparse(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
-    const bool few = !depthwise && few_nonzeros(c, dy);
-    const bool finite = (few || is_faster_reversed(c)) && all_finite(*team_, w, c.depth() * s.o);
-    const bool listed = few && finite;
+    const bool is_sparse = !depthwise && few_nonzeros(c, dy);
+    const bool finite =
+        (is_sparse || is_faster_reversed(c)) && all_finite(*team_, w, c.depth() * s.o);
+    const bool listed = is_sparse && finite;
     // The convolution with the reversed window also multiplies weights by the zeros around an
     // image. For weights that are not finite, these products would not be zero.
     if (finite && !listed) {
