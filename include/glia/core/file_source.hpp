@@ -28,7 +28,7 @@ namespace glia {
 class file_source {
  public:
   template <std::convertible_to<std::filesystem::path> Path>
-  file_source(const Path& path) : path_(path), name_(path_.string()) {}
+  file_source(Path path) : path_(std::move(path)), name_(path_.string()) {}
 
   /// Takes the bytes of a file, such as std::span<const std::byte> or std::vector<unsigned char>,
   /// and a name for error messages. Texts and arrays of `char` are paths: wrap the bytes in them

@@ -36,7 +36,7 @@ class stream_recording {
   /// Returns a tensor that a layer keeps from block to block, 0 before the first step. `set_next`
   /// sets its value after the block.
   [[nodiscard]] tensor state(const shape& extents);
-  void set_next(const tensor& state, tensor next);
+  void set_next(const tensor& state, const tensor& next);
 
   /// Returns the block x (N, B, ...) with `count` steps before it, (N, count + B, ...). Steps
   /// before the sequence are 0.

@@ -63,7 +63,7 @@ GLIA_INLINE tensor stream_recording::state(const shape& extents) {
   return rec_->input(text("state.", state_count_++), real_of(extents));
 }
 
-GLIA_INLINE void stream_recording::set_next(const tensor& state, tensor next) {
+GLIA_INLINE void stream_recording::set_next(const tensor& state, const tensor& next) {
   rec_->next(state, next);
 }
 
