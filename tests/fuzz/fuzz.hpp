@@ -61,17 +61,15 @@ const std::filesystem::path& other_path();
 /// All bytes of the file at `other_path`.
 bytes written();
 
-/// What `call(source)` reads from these bytes: from the bytes in memory if their number is odd,
-/// otherwise from a file. An error must name the source.
-template <class Call>
-auto read_source_within(const memory_limit& limit, byte_view content, const Call& call) {
-  const glia::file_source source =
-      content.size() % 2 == 0 ? glia::file_source(file_of(content)) : glia::file_source(content);
+/// What `call(source)` reads from a source of `size` bytes. An error must name the source.
+template <class Source, class Call>
+auto read_named(const memory_limit& limit, std::size_t size, const Source& source,
+                std::string_view name, const Call& call) {
   try {
-    const memory_watch watch(limit, content.size());
+    const memory_watch watch(limit, size);
     return call(source);
   } catch (const glia::error& e) {
-    require(std::string_view(e.what()).find(source.name()) != std::string_view::npos,
+    require(std::string_view(e.what()).find(name) != std::string_view::npos,
             "an error does not name the file");
     throw;
   }
@@ -81,14 +79,16 @@ auto read_source_within(const memory_limit& limit, byte_view content, const Call
 template <class Call>
 auto read_within(const memory_limit& limit, byte_view content, const Call& call) {
   const std::filesystem::path& path = file_of(content);
-  try {
-    const memory_watch watch(limit, content.size());
-    return call(path);
-  } catch (const glia::error& e) {
-    require(std::string_view(e.what()).find(path.native()) != std::string_view::npos,
-            "an error does not name the file");
-    throw;
-  }
+  return read_named(limit, content.size(), path, path.native(), call);
+}
+
+/// What `call(source)` reads from these bytes: from the bytes in memory if their number is odd,
+/// otherwise from a file. An error must name the source.
+template <class Call>
+auto read_source_within(const memory_limit& limit, byte_view content, const Call& call) {
+  const glia::file_source source =
+      content.size() % 2 == 0 ? glia::file_source(file_of(content)) : glia::file_source(content);
+  return read_named(limit, content.size(), source, source.name(), call);
 }
 
 /// What a call returns that must not fail, such as writing and reading again what was read.

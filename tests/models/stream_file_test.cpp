@@ -1,14 +1,10 @@
 #include <cmath>
 #include <glia/models/model_file.hpp>
 #include <glia/models/stream_file.hpp>
-#include <limits>
-#include <map>
 #include <string>
 #include <vector>
-#include <xtensor/xview.hpp>
 
 #include "catch.hpp"
-#include "damage.hpp"
 #include "helpers.hpp"
 
 using test::contains;

@@ -62,7 +62,7 @@ class file_source {
   }
 
  private:
-  /// Reads bytes in memory. Both positions of a stream can be set.
+  /// Reads bytes in memory. Its position can be set, as in a file.
   class memory_buffer : public std::streambuf {
    public:
     explicit memory_buffer(std::span<const std::byte> bytes) {

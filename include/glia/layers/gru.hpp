@@ -89,7 +89,7 @@ struct gru {
     const detail::feature_mask drop_inputs(s, owner, dropout, extents[0], extents[2]);
     const detail::feature_mask drop_states(s, owner, recurrent_dropout, extents[0], units);
     const variable projected = detail::project_steps(drop_inputs(std::move(x)), kernel, of_inputs);
-    const detail::step_memory<1> memory(s, owner, extents[0], units, options);
+    const detail::step_memory memory(s, owner, extents[0], units, 1, options);
     if (reset_after && activation == tanh && recurrent_activation == sigmoid &&
         detail::has_recurrence(s.device())) {
       return detail::run_at_once(recurrent_cell::gru, projected, memory, s.step_mask(), recurrent,

@@ -87,7 +87,7 @@ struct lstm {
     const detail::feature_mask drop_inputs(s, owner, dropout, extents[0], extents[2]);
     const detail::feature_mask drop_states(s, owner, recurrent_dropout, extents[0], units);
     const variable projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
-    const detail::step_memory<2> earlier(s, owner, extents[0], units, options);
+    const detail::step_memory earlier(s, owner, extents[0], units, 2, options);
     if (activation == tanh && recurrent_activation == sigmoid &&
         detail::has_recurrence(s.device())) {
       return detail::run_at_once(recurrent_cell::lstm, projected, earlier, s.step_mask(), recurrent,

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -47,13 +46,12 @@ struct reading {
 }
 
 /// The memory of a recurrent layer before the first step of a sequence or block: zeros, or the
-/// memory that a stream keeps from block to block. It consists of `Parts` tensors (N, U).
-template <std::size_t Parts>
+/// memory that a stream keeps from block to block. It consists of `count` parts (N, U).
 class step_memory {
  public:
   step_memory(const scope& s, tape& owner, std::size_t samples, std::size_t units,
-              const reading& options)
-      : stream_(s.stream()), owner_(&owner), extents_{samples, units} {
+              std::size_t count, const reading& options)
+      : stream_(s.stream()), owner_(&owner), part_{samples, units}, count_(count) {
     if (stream_ == nullptr) {
       return;
     }
@@ -64,53 +62,44 @@ class step_memory {
                    "stream: expected an output for each step; set return_sequences");
     s.expect_value(!s.step_mask(),
                    "stream: sequences with padding steps cannot run in blocks; remove the mask");
-    memory_ = stream_->state({samples, Parts * units});
+    memory_ = stream_->state({samples, count * units});
   }
 
-  /// Returns the memory (N, Parts U) that the stream keeps. It is empty without a stream.
+  /// Returns the memory (N, count U) that the stream keeps. It is empty without a stream.
   [[nodiscard]] const tensor& kept() const { return memory_; }
   /// Sets the memory after the last step of a block.
   void set_next(const tensor& memory) const { stream_->set_next(memory_, memory); }
 
   /// Returns the parts of the memory before the first step.
-  [[nodiscard]] std::array<variable, Parts> parts() const {
-    const auto part = [&](std::size_t i) {
-      return owner_->constant(
-          memory_ ? owner_->device().run(kernels::slice{1, i * extents_[1], extents_[1]}, memory_)
-                  : owner_->device().run(kernels::full{extents_, 0}));
-    };
-    if constexpr (Parts == 1) {
-      return {part(0)};
-    } else {
-      return {part(0), part(1)};
+  [[nodiscard]] std::vector<variable> parts() const {
+    if (!memory_) {
+      const variable zeros = owner_->constant(owner_->device().run(kernels::full{part_, 0}));
+      return std::vector<variable>(count_, zeros);
     }
+    return ops::split(owner_->constant(memory_), 1, std::vector<std::size_t>(count_, part_[1]));
   }
   /// Keeps the parts of the memory after the last step.
-  void keep(const std::array<variable, Parts>& parts) const {
-    if (!memory_) {
-      return;
-    }
-    if constexpr (Parts == 1) {
-      set_next(parts[0].value());
-    } else {
-      set_next(ops::concat({parts[0], parts[1]}, 1).value());
+  void keep(const std::vector<variable>& parts) const {
+    if (memory_) {
+      set_next(ops::concat(parts, 1).value());
     }
   }
 
  private:
   stream_recording* stream_;
   tape* owner_;
-  shape extents_;
+  shape part_;
+  std::size_t count_;
   tensor memory_;
 };
 
 /// Computes the same as `run_steps` in one kernel. If `scale` is not empty, the state is multiplied
 /// by `scale` before each product with `recurrent`.
-template <std::size_t Parts>
-[[nodiscard]] variable run_at_once(recurrent_cell cell, variable projected,
-                                   const step_memory<Parts>& memory, const tensor& mask,
-                                   const variable& recurrent, const std::optional<variable>& bias,
-                                   const tensor& scale, const reading& options) {
+[[nodiscard]] inline variable run_at_once(recurrent_cell cell, variable projected,
+                                          const step_memory& memory, const tensor& mask,
+                                          const variable& recurrent,
+                                          const std::optional<variable>& bias, const tensor& scale,
+                                          const reading& options) {
   if (memory.kept()) {
     tape& owner = projected.owner();
     auto results =

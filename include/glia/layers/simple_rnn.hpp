@@ -68,7 +68,7 @@ struct simple_rnn {
     const detail::feature_mask drop_inputs(s, owner, dropout, extents[0], extents[2]);
     const detail::feature_mask drop_states(s, owner, recurrent_dropout, extents[0], units);
     const variable projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
-    const detail::step_memory<1> memory(s, owner, extents[0], units, options);
+    const detail::step_memory memory(s, owner, extents[0], units, 1, options);
     if (activation == tanh && detail::has_recurrence(s.device())) {
       return detail::run_at_once(recurrent_cell::simple, projected, memory, s.step_mask(),
                                  recurrent, {}, drop_states.factors(), options);

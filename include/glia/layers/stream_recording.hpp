@@ -18,14 +18,8 @@ class stream_recording {
   /// The recorder must exist as long as this object.
   stream_recording(const recorder& rec, std::size_t block, std::size_t max_steps);
 
-  /// The largest number of steps of a sequence. A layer that asks for it limits the length of
-  /// sequences.
-  [[nodiscard]] std::size_t max_steps() {
-    is_limited_ = true;
-    return max_steps_;
-  }
-  /// Whether a layer needs to know the largest number of steps.
-  [[nodiscard]] bool is_limited() const { return is_limited_; }
+  /// The largest number of steps of a sequence.
+  [[nodiscard]] std::size_t max_steps() const { return max_steps_; }
   /// Whether a step of the sequence is not later than a step of the block: numbers (B, max_steps)
   /// that are 1 or 0.
   [[nodiscard]] const tensor& not_later();
@@ -37,10 +31,6 @@ class stream_recording {
   /// sets its value after the block.
   [[nodiscard]] tensor state(const shape& extents);
   void set_next(const tensor& state, const tensor& next);
-
-  /// Returns the block x (N, B, ...) with `count` steps before it, (N, count + B, ...). Steps
-  /// before the sequence are 0.
-  [[nodiscard]] tensor with_earlier_steps(const tensor& x, std::size_t count);
 
   /// Writes a block (..., B, ...) into a state (..., max_steps, ...) with the steps along `axis`.
   /// Returns the state with all steps so far; the later ones are 0.
@@ -60,7 +50,6 @@ class stream_recording {
   tensor positions_;
   tensor not_later_;
   std::size_t state_count_ = 0;
-  bool is_limited_ = false;
 };
 
 }  // namespace detail

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <numeric>
 #include <span>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "glia/backends/recorder.hpp"
@@ -40,7 +37,7 @@ GLIA_INLINE const tensor& stream_recording::not_later() {
   if (!not_later_) {
     const tensor next = rec_->run(kernels::unary{{unary_function::affine, 1, 1}}, positions());
     not_later_ = rec_->run(kernels::binary{binary_function::greater},
-                           rec_->run(kernels::reshape{{block_, 1}}, next), counted(max_steps()));
+                           rec_->run(kernels::reshape{{block_, 1}}, next), counted(max_steps_));
   }
   return not_later_;
 }
@@ -51,7 +48,7 @@ GLIA_INLINE tensor stream_recording::rows_of(const tensor& table) {
 
 GLIA_INLINE tensor stream_recording::append(const tensor& block, std::size_t axis) {
   shape extents = block.shape();
-  extents[axis] = max_steps();
+  extents[axis] = max_steps_;
   const tensor earlier = state(extents);
   tensor result = rec_->run(kernels::update_slice{axis}, earlier, block,
                             rec_->run(kernels::to_index{}, first_));
@@ -65,21 +62,6 @@ GLIA_INLINE tensor stream_recording::state(const shape& extents) {
 
 GLIA_INLINE void stream_recording::set_next(const tensor& state, const tensor& next) {
   rec_->next(state, next);
-}
-
-GLIA_INLINE tensor stream_recording::with_earlier_steps(const tensor& x, std::size_t count) {
-  if (count == 0) {
-    return x;
-  }
-  shape extents = x.shape();
-  const std::size_t steps = extents[1];
-  extents[1] = count;
-  const tensor earlier = state(extents);
-  std::array<tensor, kernels::concat::operands> parts{earlier, x};
-  tensor joined =
-      std::apply([&](auto&... part) { return rec_->run(kernels::concat{1}, part...); }, parts);
-  set_next(earlier, rec_->run(kernels::slice{.axis = 1, .begin = steps, .extent = count}, joined));
-  return joined;
 }
 
 }  // namespace glia::detail

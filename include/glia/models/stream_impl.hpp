@@ -14,6 +14,7 @@
 #include "glia/backends/recorder.hpp"
 #include "glia/core/inline.hpp"
 #include "glia/core/integer_range.hpp"
+#include "glia/graph/uses.hpp"
 #include "glia/layers/stream_recording.hpp"
 #include "glia/models/inference_programs.hpp"
 #include "glia/models/stream.hpp"
@@ -47,14 +48,15 @@ class stream_programs {
         integers_.back().end = std::numeric_limits<std::size_t>::max();  // of any number of steps
       }
     }
-    bool is_limited = true;
-    const auto& first = blocks_[1] = compile(1, &is_limited);
-    if (!is_limited) {
+    blocks_[1] = compile(1);
+    const graph& first = blocks_[1]->calls();
+    const value_id position = first.inputs()[1].value;
+    if (graph_uses(first).takers(position).empty()) {
       options_.max_steps = std::numeric_limits<std::size_t>::max();
     }
-    for (const graph_input& input : first->calls().inputs()) {
+    for (const graph_input& input : first.inputs()) {
       if (input.changes()) {
-        states_.push_back(first->calls().spec(input.value).shape);
+        states_.push_back(first.spec(input.value).shape);
       }
     }
   }
@@ -87,8 +89,7 @@ class stream_programs {
  private:
   /// Records and compiles a block. The inputs of the graph are the steps, the position, the states
   /// and the parameters.
-  [[nodiscard]] std::shared_ptr<const inference> compile(std::size_t steps,
-                                                         bool* is_limited = nullptr) const {
+  [[nodiscard]] std::shared_ptr<const inference> compile(std::size_t steps) const {
     recorder rec(net_.device().fused());
     glia::tape tape(rec);
     const variable x = tape.constant(rec.samples("steps", real_of(batch(steps, step_))));
@@ -102,9 +103,6 @@ class stream_programs {
                          batch(steps, output_), " for a block of ", steps,
                          steps == 1 ? " step" : " steps", ", got ", y.shape(),
                          "; a layer joins or drops steps");
-    if (is_limited != nullptr) {
-      *is_limited = recording.is_limited();
-    }
     rec.output("outputs", y.value());
     auto& inputs = rec.recorded().inputs();
     const std::size_t varying = inputs.size() - parameters.size();

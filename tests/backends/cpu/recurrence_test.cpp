@@ -57,6 +57,13 @@ void require_same_training(const Layer& layer) {
   }
 }
 
+glia::tensor normal_numbers(const glia::device& device, const glia::shape& s,
+                            glia::random_stream& random) {
+  std::vector<float> values(s.size());
+  std::generate(values.begin(), values.end(), [&] { return static_cast<float>(random.normal()); });
+  return tensor_of(device, s, values);
+}
+
 }  // namespace
 
 TEST_CASE("recurrent layers in one kernel train as those that are composed of others") {
@@ -80,12 +87,7 @@ TEST_CASE("recurrent layers in one kernel train as those that are composed of ot
 TEST_CASE("a sample's steps do not depend on the samples beside it") {
   const glia::cpu<float> device({.threads = 2});
   glia::random_stream random({.seed = 6});
-  const auto drawn = [&](const glia::shape& s) {
-    std::vector<float> values(s.size());
-    std::generate(values.begin(), values.end(),
-                  [&] { return static_cast<float>(random.normal()); });
-    return tensor_of(device, s, values);
-  };
+  const auto drawn = [&](const glia::shape& s) { return normal_numbers(device, s, random); };
   const glia::tensor absent;
   const auto w = drawn({8, 24});
   const auto x = drawn({9, 5, 24});
@@ -110,12 +112,7 @@ TEST_CASE("a sample's steps do not depend on the samples beside it") {
 TEST_CASE("a recurrence continues from the memory after earlier steps") {
   const glia::cpu<float> device({.threads = 2});
   glia::random_stream random({.seed = 7});
-  const auto drawn = [&](const glia::shape& s) {
-    std::vector<float> values(s.size());
-    std::generate(values.begin(), values.end(),
-                  [&] { return static_cast<float>(random.normal()); });
-    return tensor_of(device, s, values);
-  };
+  const auto drawn = [&](const glia::shape& s) { return normal_numbers(device, s, random); };
   const glia::tensor absent;
   using glia::recurrent_cell;
   for (const recurrent_cell cell :

@@ -48,7 +48,7 @@ class model_content {
   model_content& operator=(const model_content&) = delete;
   ~model_content() = default;
 
-  /// Returns the name for error messages: the path, or "bytes in memory".
+  /// Returns the name for error messages: the path, or the name of the bytes.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const ::onnx::ModelProto& message() const noexcept { return message_; }
   [[nodiscard]] const ::onnx::GraphProto& graph() const noexcept { return message_.graph(); }

@@ -93,7 +93,7 @@ class convolution {
     const bool listed = is_sparse && finite;
     // The convolution with the reversed window also multiplies weights by the zeros around an
     // image. For weights that are not finite, these products would not be zero.
-    if (finite && !listed) {
+    if (finite && !is_sparse) {
       const detail::host_tensor<T> reversed = reversed_weights(w, s, memory);
       conv2d(dy, reversed.data(), nullptr, kernels::identity_map, dx, reversed_sizes(s), memory);
       return;
