@@ -105,7 +105,7 @@ struct conv1d {
       return x;
     }
     const tensor earlier = s.stream()->state({x.shape()[0], count, x.shape()[2]});
-    const variable steps = ops::concat({x.owner().constant(earlier), x}, 1);
+    variable steps = ops::concat({x.owner().constant(earlier), x}, 1);
     s.stream()->set_next(
         earlier, ops::slice(steps, {.axis = 1, .begin = x.shape()[1], .extent = count}).value());
     return steps;
