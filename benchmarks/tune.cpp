@@ -107,8 +107,8 @@ void report_products(const Loops& loops, const workers& team, std::size_t rounds
     double blas = panels;
     std::vector<double> lists(densities.size(), panels);
     for (std::size_t round = 0; round < rounds; ++round) {
-      panels = std::min(panels,
-                        microseconds([&] { dense::multiply(loops, team, a, b, c.data(), s, {}); }));
+      panels = std::min(
+          panels, microseconds([&] { dense::multiply(loops, team, pool, a, b, c.data(), s, {}); }));
       blas =
           std::min(blas, microseconds([&] { blas_way.multiply_by_blas(a, b, c.data(), s, {}); }));
       for (std::size_t i = 0; i < densities.size(); ++i) {
