@@ -3,7 +3,8 @@
 /// The compiled part of glia in one header, for builds without CMake: include it in exactly one
 /// source file of a program, and compile all source files with -DGLIA_COMPILED. That source file
 /// takes about two minutes and 3 GB of memory to compile. Each other source file takes seconds. If
-/// the program reads or writes ONNX files, include glia/onnx_implementation.hpp as well.
+/// the program reads or writes ONNX files, include glia/onnx_implementation.hpp as well, and if it
+/// calls glia::open, include glia/open_implementation.hpp.
 ///
 /// As an alternative, compile the files glia/compiled/*.cpp in parallel. They contain the same
 /// code, divided into several files.

@@ -19,7 +19,7 @@ TEST_CASE("a stack of layers known at run time is what a sequential of them is")
   CHECK(net.prepare({.batch_size = 5}).calls().nodes().size() ==
         expected.prepare({.batch_size = 5}).calls().nodes().size());
   CHECK(stack.description() ==
-        "layer_stack(conv2d(3, 2x2, valid, relu), max_pool2d(2x2, valid), "
+        "sequential(conv2d(3, 2x2, valid, relu), max_pool2d(2x2, valid), "
         "sequential(flatten, dropout(0.2)), dense(4))");
   CHECK(stack == layer_stack{layers});
   layers.back() = dense{5};

@@ -1,5 +1,6 @@
 #include "glia/glia.hpp"
 #include "glia/layers/initializer_impl.hpp"
+#include "glia/layers/option_writer_impl.hpp"
 #include "glia/layers/parameters_impl.hpp"
 #include "glia/layers/preprocessing_impl.hpp"
 #include "glia/layers/scope_impl.hpp"

@@ -26,7 +26,7 @@ class readable_file {
   /// Opens the file. Throws `data_error`, with the path, if it cannot be read or is a folder, a
   /// pipe or a device. Does not wait for a pipe.
   explicit readable_file(const std::filesystem::path& path)
-      : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+      : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     require<data_error>(descriptor_ >= 0, path.string(), ": cannot be read (", reason(), ")");
     struct stat found {};
     if (fstat(descriptor_, &found) != 0 || !S_ISREG(found.st_mode)) {

@@ -58,7 +58,7 @@ class part_file {
       path_ = target.parent_path() /
               text(part_name, getpid(), '-', counter.fetch_add(1, std::memory_order_relaxed));
       file_ =
-          open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_ | S_IRUSR | S_IWUSR);
+          ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_ | S_IRUSR | S_IWUSR);
     } while (file_ < 0 ? errno == EEXIST : !is_held());
     require<data_error>(file_ >= 0, name_, ": cannot be written (", reason(),
                         "); check that the folder exists and is writable");

@@ -131,6 +131,14 @@ struct sync_batch_norm {
   }
 
   [[nodiscard]] std::string description() const { return "sync_batch_norm"; }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("momentum", self.momentum);
+    visit("epsilon", self.epsilon);
+    visit("scale", self.scale);
+  }
+
   friend bool operator==(const sync_batch_norm&, const sync_batch_norm&) = default;
 };
 

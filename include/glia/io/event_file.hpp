@@ -40,7 +40,7 @@ class event_file {
                         ": the folder for event files cannot be created (", failure.message(), ")");
     do {
       path_ = folder / name_now();
-      file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+      file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     } while (file_ < 0 && errno == EEXIST);
     require<data_error>(file_ >= 0, path_.string(), ": the file cannot be written (", reason(),
                         "); check the permissions of the folder and the space on the disk");

@@ -65,6 +65,7 @@ struct activation {
   bool over_last_axis = false;
 
   static constexpr std::string_view type_name = "activation";
+  static constexpr std::string_view stored_type = type_name;
   static constexpr bool runs_stepwise = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "glia/layers/scope.hpp"
@@ -35,6 +36,7 @@ struct context {
   Body body;         ///< The layer or composition.
 
   using contains_layers = void;
+  static constexpr std::string_view stored_type = "context";
   static constexpr bool preserves_output_kind = true;
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
@@ -50,6 +52,13 @@ struct context {
   [[nodiscard]] std::string description() const {
     return text("context ", name, '(', body.description(), ')');
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("name", self.name);
+    visit("body", self.body);
+  }
+
   friend bool operator==(const context&, const context&) = default;
 };
 

@@ -105,6 +105,18 @@ struct conv1d_transpose {
     return result + ")";
   }
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("filters", self.filters);
+    visit("kernel_size", self.kernel_size);
+    visit("strides", self.strides);
+    visit("padding", self.padding);
+    visit("dilation_rate", self.dilation_rate);
+    visit("output_padding", self.output_padding);
+    visit("activation", self.activation);
+    visit("use_bias", self.use_bias);
+  }
+
   friend bool operator==(const conv1d_transpose&, const conv1d_transpose&) = default;
 
  private:

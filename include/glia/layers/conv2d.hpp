@@ -106,6 +106,18 @@ struct conv2d {
     return result + ")";
   }
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("filters", self.filters);
+    visit("kernel_size", self.kernel_size);
+    visit("strides", self.strides);
+    visit("padding", self.padding);
+    visit("dilation_rate", self.dilation_rate);
+    visit("groups", self.groups);
+    visit("activation", self.activation);
+    visit("use_bias", self.use_bias);
+  }
+
   friend bool operator==(const conv2d&, const conv2d&) = default;
 
  private:

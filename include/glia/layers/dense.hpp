@@ -52,6 +52,13 @@ struct dense {
                                 : text("dense(", units, ", ", activation, ')');
   }
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("units", self.units);
+    visit("activation", self.activation);
+    visit("use_bias", self.use_bias);
+  }
+
   friend bool operator==(const dense&, const dense&) = default;
 };
 

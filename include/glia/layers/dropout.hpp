@@ -34,6 +34,12 @@ struct dropout {
     return ops::dropout(std::move(x), rate, s.next_random());
   }
   [[nodiscard]] std::string description() const { return text("dropout(", rate, ')'); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("rate", self.rate);
+  }
+
   friend bool operator==(const dropout&, const dropout&) = default;
 };
 

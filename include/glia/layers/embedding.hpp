@@ -51,6 +51,14 @@ struct embedding {
   [[nodiscard]] std::string description() const {
     return text("embedding(", input_dim, ", ", output_dim, mask_zero ? ", mask zero" : "", ')');
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("input_dim", self.input_dim);
+    visit("output_dim", self.output_dim);
+    visit("mask_zero", self.mask_zero);
+  }
+
   friend bool operator==(const embedding&, const embedding&) = default;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "glia/layers/scope.hpp"
@@ -20,6 +21,7 @@ struct frozen {
   Body body;  ///< The layer or composition to exclude.
 
   using contains_layers = void;
+  static constexpr std::string_view stored_type = "frozen";
   static constexpr bool preserves_output_kind = true;
   static constexpr bool runs_stepwise = true;
 
@@ -33,6 +35,12 @@ struct frozen {
     return body.sample_shape();
   }
   [[nodiscard]] std::string description() const { return text("frozen(", body.description(), ')'); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("body", self.body);
+  }
+
   friend bool operator==(const frozen&, const frozen&) = default;
 };
 

@@ -33,6 +33,12 @@ struct gaussian_noise {
     return ops::gaussian_noise(std::move(x), stddev, s.next_random());
   }
   [[nodiscard]] std::string description() const { return text("gaussian_noise(", stddev, ')'); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("stddev", self.stddev);
+  }
+
   friend bool operator==(const gaussian_noise&, const gaussian_noise&) = default;
 };
 

@@ -73,6 +73,13 @@ struct group_norm {
            beta;
   }
   [[nodiscard]] std::string description() const { return text("group_norm(", groups, ')'); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("groups", self.groups);
+    visit("epsilon", self.epsilon);
+  }
+
   friend bool operator==(const group_norm&, const group_norm&) = default;
 };
 
@@ -102,6 +109,12 @@ struct rms_norm {
     return ops::normalize(normalization::rms, x, scale, zeros, epsilon).output;
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("epsilon", self.epsilon);
+  }
+
   friend bool operator==(const rms_norm&, const rms_norm&) = default;
 };
 

@@ -127,6 +127,20 @@ struct gru {
                 go_backwards ? ", backwards" : "", reset_after ? "" : ", reset before", ')');
   }
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("units", self.units);
+    visit("return_sequences", self.return_sequences);
+    visit("go_backwards", self.go_backwards);
+    visit("reset_after", self.reset_after);
+    visit("activation", self.activation);
+    visit("recurrent_activation", self.recurrent_activation);
+    visit("use_bias", self.use_bias);
+    visit("dropout", self.dropout);
+    visit("recurrent_dropout", self.recurrent_dropout);
+    visit("zero_output_for_mask", self.zero_output_for_mask);
+  }
+
   friend bool operator==(const gru&, const gru&) = default;
 
  private:

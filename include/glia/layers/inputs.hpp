@@ -25,6 +25,13 @@ struct input {
   glia::shape shape;  ///< Shape of the input without the batch axis.
   Layer layer;        ///< Layer or composition that processes the input.
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("name", self.name);
+    visit("shape", self.shape);
+    visit("layer", self.layer);
+  }
+
   friend bool operator==(const input&, const input&) = default;
 };
 /// One named input without a layer: input{"age", {1}}.
@@ -33,6 +40,13 @@ struct input<identity> {
   std::string name;   ///< Name of the input.
   glia::shape shape;  ///< Shape of the input without the batch axis.
   identity layer{};   ///< Leaves the input unchanged.
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("name", self.name);
+    visit("shape", self.shape);
+    visit("layer", self.layer);
+  }
 
   friend bool operator==(const input&, const input&) = default;
 };
@@ -43,6 +57,26 @@ template <class Layer>
 input(const char*, shape, Layer) -> input<Layer>;
 template <class Layer>
 input(std::string, shape, Layer) -> input<Layer>;
+
+namespace detail {
+
+/// Throws `shape_error` unless x is a batch of rows that hold all inputs.
+inline void expect_rows(const scope& s, const variable& x, const shape& sample) {
+  s.expect(sample_of(x.shape()) == sample, "expected rows ", batch_text(batch_of(1, sample)),
+           " that hold all inputs, got ", batch_text(x.shape()), "; named_arrays makes such rows");
+}
+
+/// Runs the layer of a named input on its part (N, I) of the samples.
+template <class Layer>
+[[nodiscard]] variable run_input(scope& s, const input<Layer>& part, const variable& row) {
+  const shape extents = batch_of(row.shape()[0], part.shape);
+  const scope::name_scope called(s, part.name);
+  variable x = ops::reshape(row, extents);
+  s.add_input(part.name, x);
+  return s.run(part.layer, std::move(x), part.name, scope::no_index);
+}
+
+}  // namespace detail
 
 /// The first layer of a model with several inputs.
 ///
@@ -83,16 +117,14 @@ class inputs {
   }
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
-    s.expect(sample_of(x.shape()) == sample_shape(), "expected rows ",
-             batch_text(batch_of(1, sample_shape())), " that hold all inputs, got ",
-             batch_text(x.shape()), "; named_arrays makes such rows");
+    detail::expect_rows(s, x, sample_shape());
     std::vector<std::size_t> sizes;
     std::apply([&](const auto&... part) { (sizes.push_back(part.shape.size()), ...); }, parts_);
     const std::vector<variable> rows = ops::split(x, 1, sizes);
     detail::branch_outputs outputs(s);
     std::apply(
         [&](const auto&... part) {
-          (outputs.add([&] { return run_one(s, part, rows[outputs.size()]); }), ...);
+          (outputs.add([&] { return detail::run_input(s, part, rows[outputs.size()]); }), ...);
         },
         parts_);
     return std::move(outputs).joined(join_);
@@ -108,18 +140,15 @@ class inputs {
         parts_);
   }
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("join", self.join_);
+    visit("inputs", self.parts_);
+  }
+
   friend bool operator==(const inputs&, const inputs&) = default;
 
  private:
-  template <class Layer>
-  [[nodiscard]] static variable run_one(scope& s, const input<Layer>& part, const variable& row) {
-    const shape extents = batch_of(row.shape()[0], part.shape);
-    const scope::name_scope called(s, part.name);
-    variable x = ops::reshape(row, extents);
-    s.add_input(part.name, x);
-    return s.run(part.layer, std::move(x), part.name, scope::no_index);
-  }
-
   Join join_{};
   std::tuple<input<Layers>...> parts_;
 };

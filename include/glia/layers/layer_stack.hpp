@@ -20,7 +20,9 @@ namespace glia {
 class layer_stack {
  public:
   using contains_layers = void;
+  static constexpr std::string_view stored_type = "sequential";
   static constexpr bool preserves_output_kind = true;
+  static constexpr bool runs_stepwise = true;
 
   explicit layer_stack(std::vector<any_layer> layers) : layers_(std::move(layers)) {}
 
@@ -39,8 +41,14 @@ class layer_stack {
     for (const any_layer& layer : layers_) {
       result += (result.empty() ? "" : ", ") + layer.description();
     }
-    return "layer_stack(" + result + ")";
+    return "sequential(" + result + ")";
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("layers", self.layers_);
+  }
+
   friend bool operator==(const layer_stack&, const layer_stack&) = default;
 
  private:

@@ -114,6 +114,20 @@ struct lstm {
                 go_backwards ? ", backwards" : "", ')');
   }
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("units", self.units);
+    visit("return_sequences", self.return_sequences);
+    visit("go_backwards", self.go_backwards);
+    visit("activation", self.activation);
+    visit("recurrent_activation", self.recurrent_activation);
+    visit("use_bias", self.use_bias);
+    visit("unit_forget_bias", self.unit_forget_bias);
+    visit("dropout", self.dropout);
+    visit("recurrent_dropout", self.recurrent_dropout);
+    visit("zero_output_for_mask", self.zero_output_for_mask);
+  }
+
   friend bool operator==(const lstm&, const lstm&) = default;
 
  private:

@@ -57,6 +57,12 @@ struct masking {
     return x * counts;
   }
   [[nodiscard]] std::string description() const { return text("masking(", mask_value, ')'); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("mask_value", self.mask_value);
+  }
+
   friend bool operator==(const masking&, const masking&) = default;
 };
 

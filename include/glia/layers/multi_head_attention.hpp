@@ -100,6 +100,19 @@ struct multi_head_attention {
                 context.empty() ? "" : ", context " + context, ')');
   }
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("num_heads", self.num_heads);
+    visit("key_dim", self.key_dim);
+    visit("value_dim", self.value_dim);
+    visit("use_causal_mask", self.use_causal_mask);
+    visit("dropout", self.dropout);
+    visit("use_bias", self.use_bias);
+    visit("context", self.context);
+    visit("use_rotary_embedding", self.use_rotary_embedding);
+    visit("max_wavelength", self.max_wavelength);
+  }
+
   friend bool operator==(const multi_head_attention&, const multi_head_attention&) = default;
 
  private:

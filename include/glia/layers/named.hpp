@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "glia/layers/scope.hpp"
@@ -23,6 +24,7 @@ struct named {
   Body body;         ///< The layer or composition.
 
   using contains_layers = void;
+  static constexpr std::string_view stored_type = "named";
   static constexpr bool preserves_output_kind = true;
   static constexpr bool runs_stepwise = true;
 
@@ -37,6 +39,13 @@ struct named {
     return body.sample_shape();
   }
   [[nodiscard]] std::string description() const { return text(name, '(', body.description(), ')'); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("name", self.name);
+    visit("body", self.body);
+  }
+
   friend bool operator==(const named&, const named&) = default;
 };
 

@@ -68,6 +68,14 @@ struct batch_norm {
   }
 
   [[nodiscard]] std::string description() const { return std::string(type_name); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("momentum", self.momentum);
+    visit("epsilon", self.epsilon);
+    visit("scale", self.scale);
+  }
+
   friend bool operator==(const batch_norm&, const batch_norm&) = default;
 
  private:
@@ -128,6 +136,12 @@ struct layer_norm {
     return ops::normalize(normalization::layer, x, gamma, beta, epsilon).output;
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("epsilon", self.epsilon);
+  }
+
   friend bool operator==(const layer_norm&, const layer_norm&) = default;
 };
 

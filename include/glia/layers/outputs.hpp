@@ -20,6 +20,12 @@ struct output {
   std::string name;  ///< Name of the output. The names of its layers' parameters begin with it.
   Layer layer;       ///< Layer or composition that computes the output.
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("name", self.name);
+    visit("layer", self.layer);
+  }
+
   friend bool operator==(const output&, const output&) = default;
 };
 
@@ -27,6 +33,20 @@ template <class Layer>
 output(const char*, Layer) -> output<Layer>;
 template <class Layer>
 output(std::string, Layer) -> output<Layer>;
+
+namespace detail {
+
+/// Runs the layer of a named output. Returns its output as rows (N, O).
+template <class Layer>
+[[nodiscard]] variable run_output(scope& s, const output<Layer>& part, const variable& x) {
+  const scope::name_scope called(s, part.name);
+  variable y = s.run(part.layer, x, part.name, scope::no_index);
+  s.add_output(part.name, y);
+  const shape row{y.shape()[0], sample_of(y.shape()).size()};
+  return ops::reshape(std::move(y), row);
+}
+
+}  // namespace detail
 
 /// The last layer of a model with several outputs.
 ///
@@ -55,8 +75,11 @@ class outputs {
 
   [[nodiscard]] variable operator()(scope& s, const variable& x) const {
     detail::branch_outputs rows(s);
-    std::apply([&](const auto&... part) { (rows.add([&] { return run_one(s, part, x); }), ...); },
-               parts_);
+    std::apply(
+        [&](const auto&... part) {
+          (rows.add([&] { return detail::run_output(s, part, x); }), ...);
+        },
+        parts_);
     return std::move(rows).joined(join::concat{1});
   }
 
@@ -71,18 +94,14 @@ class outputs {
         parts_);
   }
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("outputs", self.parts_);
+  }
+
   friend bool operator==(const outputs&, const outputs&) = default;
 
  private:
-  template <class Layer>
-  [[nodiscard]] static variable run_one(scope& s, const output<Layer>& part, const variable& x) {
-    const scope::name_scope called(s, part.name);
-    variable y = s.run(part.layer, x, part.name, scope::no_index);
-    s.add_output(part.name, y);
-    const shape row{y.shape()[0], sample_of(y.shape()).size()};
-    return ops::reshape(std::move(y), row);
-  }
-
   std::tuple<output<Layers>...> parts_;
 };
 

@@ -37,6 +37,8 @@ inline void expect_alike(const scope& s, const std::vector<variable>& branches) 
 ///
 /// Throws `shape_error` if the outputs differ along another axis, or if they do not have this axis.
 struct concat {
+  static constexpr std::string_view stored_type = "concat";
+
   int axis = -1;  ///< Axis, at least 1 (0 is the batch axis); -1 means the last axis (channels).
 
   [[nodiscard]] variable operator()(scope& s, std::vector<variable> branches) const {
@@ -60,11 +62,19 @@ struct concat {
   [[nodiscard]] std::string description() const {
     return axis == -1 ? "concat" : text("concat along ", axis);
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("axis", self.axis);
+  }
+
   friend bool operator==(const concat&, const concat&) = default;
 };
 
 /// Adds the outputs of the branches. Throws `shape_error` if their shapes differ.
 struct add {
+  static constexpr std::string_view stored_type = "add";
+
   [[nodiscard]] variable operator()(scope& s, std::vector<variable> branches) const {
     detail::expect_alike(s, branches);
     variable sum = std::move(branches[0]);
@@ -80,6 +90,8 @@ struct add {
 /// Multiplies the outputs of the branches, element by element. Throws `shape_error` if their shapes
 /// differ.
 struct multiply {
+  static constexpr std::string_view stored_type = "multiply";
+
   [[nodiscard]] variable operator()(scope& s, std::vector<variable> branches) const {
     detail::expect_alike(s, branches);
     variable product = std::move(branches[0]);
@@ -97,6 +109,8 @@ struct multiply {
 ///
 /// Throws `value_error` if there is no branch of this index.
 struct branch {
+  static constexpr std::string_view stored_type = "branch";
+
   std::size_t index = 0;  ///< Index of the branch, from 0.
 
   [[nodiscard]] variable operator()(scope& s, std::vector<variable> branches) const {
@@ -109,6 +123,12 @@ struct branch {
     return index < masks.size() ? masks[index] : tensor{};
   }
   [[nodiscard]] std::string description() const { return text("branch ", index); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("index", self.index);
+  }
+
   friend bool operator==(const branch&, const branch&) = default;
 };
 
@@ -241,6 +261,12 @@ class parallel {
           return "parallel(" + result + ")";
         },
         branches_);
+  }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("join", self.join_);
+    visit("branches", self.branches_);
   }
 
   friend bool operator==(const parallel&, const parallel&) = default;

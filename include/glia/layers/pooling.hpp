@@ -83,6 +83,14 @@ struct max_pool2d {
   [[nodiscard]] std::string description() const {
     return detail::describe_pool(type_name, pool_size, strides, padding);
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("pool_size", self.pool_size);
+    visit("strides", self.strides);
+    visit("padding", self.padding);
+  }
+
   friend bool operator==(const max_pool2d&, const max_pool2d&) = default;
 };
 
@@ -113,6 +121,14 @@ struct avg_pool2d {
   [[nodiscard]] std::string description() const {
     return detail::describe_pool(type_name, pool_size, strides, padding);
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("pool_size", self.pool_size);
+    visit("strides", self.strides);
+    visit("padding", self.padding);
+  }
+
   friend bool operator==(const avg_pool2d&, const avg_pool2d&) = default;
 };
 

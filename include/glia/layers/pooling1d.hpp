@@ -72,6 +72,14 @@ struct max_pool1d {
   [[nodiscard]] std::string description() const {
     return detail::describe_pool1d(type_name, pool_size, strides, padding);
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("pool_size", self.pool_size);
+    visit("strides", self.strides);
+    visit("padding", self.padding);
+  }
+
   friend bool operator==(const max_pool1d&, const max_pool1d&) = default;
 };
 
@@ -102,6 +110,14 @@ struct avg_pool1d {
   [[nodiscard]] std::string description() const {
     return detail::describe_pool1d(type_name, pool_size, strides, padding);
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("pool_size", self.pool_size);
+    visit("strides", self.strides);
+    visit("padding", self.padding);
+  }
+
   friend bool operator==(const avg_pool1d&, const avg_pool1d&) = default;
 };
 

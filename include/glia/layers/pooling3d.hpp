@@ -82,6 +82,14 @@ struct max_pool3d {
   [[nodiscard]] std::string description() const {
     return detail::describe_pool3d(type_name, pool_size, strides, padding);
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("pool_size", self.pool_size);
+    visit("strides", self.strides);
+    visit("padding", self.padding);
+  }
+
   friend bool operator==(const max_pool3d&, const max_pool3d&) = default;
 };
 
@@ -118,6 +126,14 @@ struct avg_pool3d {
   [[nodiscard]] std::string description() const {
     return detail::describe_pool3d(type_name, pool_size, strides, padding);
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("pool_size", self.pool_size);
+    visit("strides", self.strides);
+    visit("padding", self.padding);
+  }
+
   friend bool operator==(const avg_pool3d&, const avg_pool3d&) = default;
 };
 

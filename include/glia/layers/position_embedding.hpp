@@ -47,6 +47,12 @@ struct position_embedding {
   [[nodiscard]] std::string description() const {
     return text("position_embedding(", sequence_length, ')');
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("sequence_length", self.sequence_length);
+  }
+
   friend bool operator==(const position_embedding&, const position_embedding&) = default;
 };
 

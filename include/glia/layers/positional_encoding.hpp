@@ -39,6 +39,12 @@ struct positional_encoding {
            });
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("max_wavelength", self.max_wavelength);
+  }
+
   friend bool operator==(const positional_encoding&, const positional_encoding&) = default;
 };
 

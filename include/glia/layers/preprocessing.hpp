@@ -86,6 +86,13 @@ struct standardize {
            : missing_indicator ? "standardize, missing indicator"
                                : "standardize";
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("missing_indicator", self.missing_indicator);
+    visit("invert", self.invert);
+  }
+
   friend bool operator==(const standardize&, const standardize&) = default;
 
  private:
@@ -137,6 +144,13 @@ struct one_hot {
   [[nodiscard]] std::string description() const {
     return text("one_hot(", num_classes, ignore_unknown ? ", ignore unknown" : "", ')');
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("num_classes", self.num_classes);
+    visit("ignore_unknown", self.ignore_unknown);
+  }
+
   friend bool operator==(const one_hot&, const one_hot&) = default;
 };
 
@@ -170,6 +184,12 @@ struct periodic_encoding {
   }
 
   [[nodiscard]] std::string description() const { return text("periodic_encoding(", period, ')'); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("period", self.period);
+  }
+
   friend bool operator==(const periodic_encoding&, const periodic_encoding&) = default;
 };
 

@@ -32,6 +32,12 @@ struct reshape {
     return ops::reshape(std::move(x), target);
   }
   [[nodiscard]] std::string description() const { return text("reshape", target_shape); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("target_shape", self.target_shape);
+  }
+
   friend bool operator==(const reshape&, const reshape&) = default;
 };
 

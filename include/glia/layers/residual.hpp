@@ -49,6 +49,15 @@ struct residual {
                ? text("residual(", body.description(), ')')
                : text("residual(", body.description(), ", ", shortcut.description(), ')');
   }
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("body", self.body);
+    if constexpr (!std::is_same_v<Shortcut, identity>) {
+      visit("shortcut", self.shortcut);
+    }
+    visit("activation", self.activation);
+  }
+
   friend bool operator==(const residual&, const residual&) = default;
 };
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -105,6 +106,17 @@ struct upsample2d {
     return text("upsample2d(", size,
                 interpolation == glia::interpolation::bilinear ? ", bilinear" : "", ')');
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("size", self.size);
+    bool bilinear = self.interpolation == glia::interpolation::bilinear;
+    visit("bilinear", bilinear);
+    if constexpr (!std::is_const_v<Self>) {
+      self.interpolation = bilinear ? glia::interpolation::bilinear : glia::interpolation::nearest;
+    }
+  }
+
   friend bool operator==(const upsample2d&, const upsample2d&) = default;
 };
 
@@ -147,6 +159,12 @@ struct zero_pad2d {
         {.axis = 2, .before = padding.left, .after = padding.right});
   }
   [[nodiscard]] std::string description() const { return text("zero_pad2d(", padding, ')'); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("padding", self.padding);
+  }
+
   friend bool operator==(const zero_pad2d&, const zero_pad2d&) = default;
 };
 
@@ -178,6 +196,12 @@ struct crop2d {
         {.axis = 2, .begin = cropping.left, .extent = extents[2] - cropping.left - cropping.right});
   }
   [[nodiscard]] std::string description() const { return text("crop2d(", cropping, ')'); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("cropping", self.cropping);
+  }
+
   friend bool operator==(const crop2d&, const crop2d&) = default;
 };
 

@@ -83,6 +83,17 @@ struct depthwise_conv2d {
     return result + ")";
   }
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("kernel_size", self.kernel_size);
+    visit("strides", self.strides);
+    visit("padding", self.padding);
+    visit("dilation_rate", self.dilation_rate);
+    visit("depth_multiplier", self.depth_multiplier);
+    visit("activation", self.activation);
+    visit("use_bias", self.use_bias);
+  }
+
   friend bool operator==(const depthwise_conv2d&, const depthwise_conv2d&) = default;
 };
 
@@ -149,6 +160,18 @@ struct separable_conv2d {
     result += depth_multiplier == 1 ? "" : text(", multiplier ", depth_multiplier);
     result += activation == linear ? "" : text(", ", activation);
     return result + ")";
+  }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("filters", self.filters);
+    visit("kernel_size", self.kernel_size);
+    visit("strides", self.strides);
+    visit("padding", self.padding);
+    visit("dilation_rate", self.dilation_rate);
+    visit("depth_multiplier", self.depth_multiplier);
+    visit("activation", self.activation);
+    visit("use_bias", self.use_bias);
   }
 
   friend bool operator==(const separable_conv2d&, const separable_conv2d&) = default;

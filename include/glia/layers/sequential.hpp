@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -28,6 +29,7 @@ template <class... Layers>
 class sequential {
  public:
   using contains_layers = void;
+  static constexpr std::string_view stored_type = "sequential";
   static constexpr bool preserves_output_kind = true;
   static constexpr bool runs_stepwise = true;
 
@@ -70,6 +72,11 @@ class sequential {
           return "sequential(" + result + ")";
         },
         layers_);
+  }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("layers", self.layers_);
   }
 
   friend bool operator==(const sequential&, const sequential&) = default;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "glia/layers/scope.hpp"
@@ -28,6 +29,7 @@ struct shared {
   Body body;         ///< The layer or composition.
 
   using contains_layers = void;
+  static constexpr std::string_view stored_type = "shared";
   static constexpr bool preserves_output_kind = true;
   static constexpr bool runs_stepwise = true;
 
@@ -38,6 +40,13 @@ struct shared {
   [[nodiscard]] std::string description() const {
     return text("shared ", name, '(', body.description(), ')');
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("name", self.name);
+    visit("body", self.body);
+  }
+
   friend bool operator==(const shared&, const shared&) = default;
 };
 

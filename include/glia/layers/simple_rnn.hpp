@@ -89,6 +89,18 @@ struct simple_rnn {
                 go_backwards ? ", backwards" : "", ')');
   }
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("units", self.units);
+    visit("return_sequences", self.return_sequences);
+    visit("go_backwards", self.go_backwards);
+    visit("activation", self.activation);
+    visit("use_bias", self.use_bias);
+    visit("dropout", self.dropout);
+    visit("recurrent_dropout", self.recurrent_dropout);
+    visit("zero_output_for_mask", self.zero_output_for_mask);
+  }
+
   friend bool operator==(const simple_rnn&, const simple_rnn&) = default;
 };
 

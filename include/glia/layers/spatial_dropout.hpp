@@ -36,6 +36,12 @@ struct spatial_dropout {
     return drop(std::move(x));
   }
   [[nodiscard]] std::string description() const { return text("spatial_dropout(", rate, ')'); }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("rate", self.rate);
+  }
+
   friend bool operator==(const spatial_dropout&, const spatial_dropout&) = default;
 };
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -27,6 +28,7 @@ struct time_distributed {
   Layer layer;  ///< Layer or composition to apply.
 
   using contains_layers = void;
+  static constexpr std::string_view stored_type = "time_distributed";
   static constexpr bool preserves_output_kind = true;
   static constexpr bool runs_stepwise = true;
 
@@ -54,6 +56,12 @@ struct time_distributed {
   [[nodiscard]] std::string description() const {
     return text("time_distributed(", layer.description(), ')');
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("layer", self.layer);
+  }
+
   friend bool operator==(const time_distributed&, const time_distributed&) = default;
 };
 

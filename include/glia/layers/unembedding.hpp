@@ -52,6 +52,13 @@ struct unembedding {
   [[nodiscard]] std::string description() const {
     return text("unembedding(", input_dim, ", ", output_dim, ')');
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("input_dim", self.input_dim);
+    visit("output_dim", self.output_dim);
+  }
+
   friend bool operator==(const unembedding&, const unembedding&) = default;
 };
 

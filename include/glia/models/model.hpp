@@ -48,8 +48,15 @@ class model {
   /// Makes a model for samples of shape `sample`, without the batch axis.
   model(Description description, const shape& sample, glia::device device = cpu<float>(),
         const model_options& options = {})
+      : model(description, plan_model(description, sample, device.fused()), sample, device,
+              options) {}
+
+  /// Makes a model from a plan of this description for samples of shape `sample`; see `plan_model`.
+  /// The initializers in the plan set the parameters.
+  model(Description description, model_plan plan, const shape& sample,
+        glia::device device = cpu<float>(), const model_options& options = {})
       : description_(std::move(description)),
-        core_(plan_model(description_, sample, device.fused()), sample, device, options,
+        core_(std::move(plan), sample, std::move(device), options,
               [description = description_](scope& s, variable x) {
                 return s.run_model(description, std::move(x));
               }) {}

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -15,8 +16,12 @@
 #include "glia/backends/numbers_of.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/file_source.hpp"
+#include "glia/core/named_tensor.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/core/xtensor.hpp"
 #include "glia/io/checked_content.hpp"
+#include "glia/layers/option_writer.hpp"
+#include "glia/layers/parameters.hpp"
 #include "glia/models/model_access.hpp"
 #include "glia/models/model_identity.hpp"
 
@@ -28,11 +33,86 @@ inline constexpr std::string_view model_file = "model 1";
 inline constexpr std::string_view checkpoint_file = "checkpoint 1";
 inline constexpr std::string_view stream_file = "stream 1";
 
+/// The key of the metadata entry that describes the layers and their options; see `open`.
+inline constexpr std::string_view network_key = "glia.network";
+/// The names of the tensors of `save_options::example`.
+inline constexpr std::string_view example_inputs = "glia.example.inputs";
+inline constexpr std::string_view example_outputs = "glia.example.outputs";
+
+/// Returns the layers of a network and their options as a JSON text.
+template <class Description>
+[[nodiscard]] std::string network_text(const Description& description, const shape& sample) {
+  option_writer writer;
+  writer.write(description);
+  option_writer extents;
+  extents.write(sample);
+  return text("{\"version\":1,\"sample\":", extents.text(), ",\"layer\":", writer.text(), '}');
+}
+
 /// Returns whether files of glia contain a metadata entry with this key.
 [[nodiscard]] inline bool is_metadata_of_glia(std::string_view key) {
   constexpr std::string_view keys[] = {"glia",   "description", "sample",
                                        "layers", "fingerprint", "checksum"};
-  return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
+  return key == network_key || std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
+}
+
+/// Returns an array as a tensor of a file.
+[[nodiscard]] inline named_tensor array_tensor(std::string_view name, const xt::xarray<float>& x) {
+  return {std::string(name), shape(x.shape().begin(), x.shape().end()),
+          std::vector<float>(x.begin(), x.end())};
+}
+
+/// Reads a file with the parameters of a model. The example of `save_options` is moved to `example`
+/// or, if that is null, left out.
+[[nodiscard]] inline safetensors_content read_model_file(
+    const file_source& file, std::vector<named_tensor>* example = nullptr) {
+  safetensors_content content = read_checked_content(file);
+  std::erase_if(content.tensors, [&](named_tensor& t) {
+    const bool is_example = t.name == example_inputs || t.name == example_outputs;
+    if (is_example && example != nullptr) {
+      example->push_back(std::move(t));
+    }
+    return is_example;
+  });
+  return content;
+}
+
+/// Throws `data_error` unless a file holds the parameters of a model or a checkpoint.
+inline void require_model(const std::string& file, const safetensors_content& content) {
+  const auto kind = content.metadata.find("glia");
+  const std::string_view said = kind == content.metadata.end() ? "" : kind->second;
+  require<data_error>(said != stream_file, file,
+                      ": expected the parameters of a model, but the file holds the state of a "
+                      "stream; use load_state");
+  require<data_error>(said == model_file || said == checkpoint_file, file, ": expected '",
+                      model_file, "' or '", checkpoint_file, "' in the metadata, got '", said,
+                      "'; the file was written by another version of glia");
+}
+
+/// Returns the tensors of a file for the parameters of a model, on a device.
+[[nodiscard]] inline std::vector<tensor> tensors_for(const std::string& file,
+                                                     const safetensors_content& content,
+                                                     const std::vector<parameter_spec>& parameters,
+                                                     const device& target) {
+  std::map<std::string_view, const named_tensor*> by_name;
+  for (const named_tensor& t : content.tensors) {
+    by_name.emplace(t.name, &t);
+  }
+  std::vector<tensor> result;
+  for (const parameter_spec& p : parameters) {
+    const auto entry = by_name.find(p.name);
+    require<data_error>(entry != by_name.end(), file, ": there is no tensor '", p.name,
+                        "'; the file is damaged");
+    const named_tensor& found = *entry->second;
+    require<data_error>(found.shape == p.shape, file, ": expected the tensor '", p.name,
+                        "' of shape ", p.shape, ", got ", found.shape, "; the file is damaged");
+    result.push_back(tensor_of(target, found.values, p.shape));
+  }
+  require<data_error>(
+      content.tensors.size() == result.size() || content.metadata.at("glia") == checkpoint_file,
+      file, ": expected ", result.size(), " tensors, got ", content.tensors.size(),
+      "; the file is damaged");
+  return result;
 }
 
 }  // namespace detail
@@ -40,8 +120,12 @@ inline constexpr std::string_view stream_file = "stream 1";
 /// Options of `save`.
 struct save_options {
   /// Texts to store in the file, by keys. `read_metadata` returns them. The keys "glia",
-  /// "description", "sample", "layers", "fingerprint" and "checksum" belong to glia.
+  /// "glia.network", "description", "sample", "layers", "fingerprint" and "checksum" belong to
+  /// glia.
   std::map<std::string, std::string> metadata = {};
+  /// Some samples (N, ...sample). The file stores them with the outputs of the model, and `open`
+  /// checks that it computes these outputs, too.
+  std::optional<xt::xarray<float>> example = {};
 };
 
 /// Saves the parameters of a model to a safetensors file.
@@ -50,16 +134,20 @@ struct save_options {
 ///     glia::save(net, "net.safetensors", {.metadata = {{"classes", "cat\ndog"}}});
 ///
 /// The numbers have the type that the backend computes in. The file also contains a description of
-/// the network, so that `load` can check it, and a checksum. The file is written as a whole or not
-/// at all. If another thread trains the model, the file has the state between two steps.
+/// the network, so that `load` can check it and `open` can make it, and a checksum. The file is
+/// written as a whole or not at all. If another thread trains the model, the file has the state
+/// between two steps.
 ///
 /// Throws `data_error`, with the path, if the file cannot be written. Throws `value_error` if a key
-/// of the metadata belongs to glia. Needs nlohmann-json: link `glia::safetensors`.
+/// of the metadata belongs to glia, and `shape_error` if the example does not fit the model. Needs
+/// nlohmann-json: link `glia::safetensors`.
 template <class Model>
 void save(const Model& net, const std::filesystem::path& path, const save_options& options = {}) {
   safetensors_content content{.tensors = {},
                               .metadata = detail::model_identity(net.plan(), net.sample_shape())};
   content.metadata["glia"] = detail::model_file;
+  content.metadata[std::string(detail::network_key)] =
+      detail::network_text(net.description(), net.sample_shape());
   for (const auto& [key, value] : options.metadata) {
     require<value_error>(!detail::is_metadata_of_glia(key), "save: the metadata key '", key,
                          "' belongs to glia; use another key");
@@ -67,6 +155,11 @@ void save(const Model& net, const std::filesystem::path& path, const save_option
   }
   for (const auto& p : net.core().parameters_now()) {
     content.tensors.push_back({p.spec.name, p.spec.shape, numbers_of(net.device(), p.value)});
+  }
+  if (options.example) {
+    content.tensors.push_back(detail::array_tensor(detail::example_inputs, *options.example));
+    content.tensors.push_back(
+        detail::array_tensor(detail::example_outputs, net.predict(*options.example)));
   }
   detail::write_checked_content(path, std::move(content));
 }
@@ -95,40 +188,13 @@ void load(Model& net, const file_source& file) {
   static_assert(!std::is_const_v<Model>,
                 "load: the model is const, but loading changes its parameters; declare it without "
                 "const, as in glia::model net{...}");
-  const safetensors_content content = detail::read_checked_content(file);
+  const safetensors_content content = detail::read_model_file(file);
   detail::require_identity(file.name(), content.metadata, net.plan(), net.sample_shape());
-  const auto kind = content.metadata.find("glia");
-  require<data_error>(kind == content.metadata.end() || kind->second != detail::stream_file,
-                      file.name(),
-                      ": expected the parameters of a model, but the file holds the state of a "
-                      "stream; use load_state");
-  require<data_error>(
-      kind != content.metadata.end() &&
-          (kind->second == detail::model_file || kind->second == detail::checkpoint_file),
-      file.name(), ": expected '", detail::model_file, "' or '", detail::checkpoint_file,
-      "' in the metadata, got '", kind == content.metadata.end() ? "" : kind->second,
-      "'; the file was written by another version of glia");
-  auto& parameters = net.parameters();
-  std::map<std::string_view, const named_tensor*> by_name;
-  for (const named_tensor& t : content.tensors) {
-    by_name.emplace(t.name, &t);
-  }
-  std::vector<tensor> tensors;
-  for (const auto& p : parameters) {
-    const auto entry = by_name.find(p.spec.name);
-    require<data_error>(entry != by_name.end(), file.name(), ": there is no tensor '", p.spec.name,
-                        "'; the file is damaged");
-    const named_tensor* const found = entry->second;
-    require<data_error>(found->shape == p.spec.shape, file.name(), ": expected the tensor '",
-                        p.spec.name, "' of shape ", p.spec.shape, ", got ", found->shape,
-                        "; the file is damaged");
-    tensors.push_back(tensor_of(net.device(), found->values, p.spec.shape));
-  }
-  require<data_error>(
-      content.tensors.size() == tensors.size() || kind->second == detail::checkpoint_file,
-      file.name(), ": expected ", tensors.size(), " tensors, got ", content.tensors.size(),
-      "; the file is damaged");
+  detail::require_model(file.name(), content);
+  std::vector<tensor> tensors =
+      detail::tensors_for(file.name(), content, net.plan().parameters, net.device());
   const model_access::training alone(net.access());
+  auto& parameters = net.parameters();
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     parameters[i].value = std::move(tensors[i]);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -47,6 +48,16 @@ namespace glia::detail {
                                GLIA_VERSION_PATCH, ": ", computed.value())}};
 }
 
+/// Returns a description with the names of today: until glia 0.3, a `layer_stack` had its own.
+[[nodiscard]] inline std::string renamed(std::string_view description) {
+  constexpr std::string_view earlier = "layer_stack(";
+  std::string result(description);
+  for (std::size_t at = result.find(earlier); at != std::string::npos; at = result.find(earlier)) {
+    result.replace(at, earlier.size(), "sequential(");
+  }
+  return result;
+}
+
 /// Throws `data_error`, with the path and the first difference, if the metadata of a file belong to
 /// another network or are missing.
 inline void require_identity(const std::string& file,
@@ -60,7 +71,8 @@ inline void require_identity(const std::string& file,
     return found->second;
   };
   for (const char* key : {"sample", "layers", "description"}) {
-    const auto [theirs, ours] = detail::first_difference(said(key), expected.at(key));
+    const std::string stored = renamed(said(key));
+    const auto [theirs, ours] = detail::first_difference(stored, expected.at(key));
     require<data_error>(theirs == ours, file, ": the file belongs to another network (", key,
                         "): the file has '", theirs, "', but the model has '", ours,
                         "'; to load the parameters of a similar network, use load_parameters");
@@ -91,9 +103,9 @@ inline void require_identity(const std::string& file,
   const std::string last = plan.layers.empty() ? "" : plan.layers.back().description;
   const auto description = metadata.find("description");
   if ((last == "softmax" || last == "sigmoid") && description != metadata.end() &&
-      is_followed_by(plan.description, description->second, last)) {
+      is_followed_by(plan.description, renamed(description->second), last)) {
     model_plan trained = plan;
-    trained.description = description->second;
+    trained.description = renamed(description->second);
     trained.layers.pop_back();
     return require_identity(file, metadata, model_identity(trained, sample));
   }

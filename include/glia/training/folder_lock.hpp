@@ -18,7 +18,7 @@ class folder_lock {
  public:
   /// Throws `data_error` if another training holds the lock.
   explicit folder_lock(const std::filesystem::path& folder)
-      : file_(open((folder / ".glia-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+      : file_(::open((folder / ".glia-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
     if (file_ >= 0 && flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(file_);
       throw data_error(text(folder.string(),

@@ -69,6 +69,7 @@ struct gpt {
   initializer kernel_initializer = random_normal(0, 0.02);  ///< Initial values of all kernels.
 
   using contains_layers = void;
+  static constexpr std::string_view stored_type = "gpt";
   static constexpr bool runs_stepwise = true;
 
  private:
@@ -126,6 +127,19 @@ struct gpt {
     return text("gpt(", vocabulary_size, " tokens, ", num_layers, " layers, ", num_heads,
                 " heads, ", embedding_dim, use_rotary_embedding ? ", rotary" : "", ')');
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("vocabulary_size", self.vocabulary_size);
+    visit("sequence_length", self.sequence_length);
+    visit("num_layers", self.num_layers);
+    visit("num_heads", self.num_heads);
+    visit("embedding_dim", self.embedding_dim);
+    visit("dropout", self.dropout);
+    visit("use_rotary_embedding", self.use_rotary_embedding);
+    visit("use_tanh_gelu", self.use_tanh_gelu);
+  }
+
   friend bool operator==(const gpt&, const gpt&) = default;
 
  private:

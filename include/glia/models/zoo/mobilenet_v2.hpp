@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -50,6 +52,7 @@ struct mobilenet_v2_options {
 class mobilenet_v2 {
  public:
   using contains_layers = void;
+  static constexpr std::string_view stored_type = "mobilenet_v2";
   static constexpr bool preserves_output_kind = true;
 
   static constexpr std::size_t stage_count = 19;
@@ -109,6 +112,22 @@ class mobilenet_v2 {
     const bool whole = first == 0 && end == stage_count;
     return whole ? text("mobilenet_v2(", options_.width, ')')
                  : text("mobilenet_v2(", options_.width, ", stages ", first, " to ", end, ')');
+  }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    std::size_t first = self.net_.stages_begin();
+    std::size_t end = self.net_.stages_end();
+    visit("width", self.options_.width);
+    visit("classes", self.options_.classes);
+    visit("use_batch_norm", self.options_.use_batch_norm);
+    visit("padding", self.options_.padding);
+    visit("normalization", self.options_.normalization);
+    visit("first_stage", first);
+    visit("end_stage", end);
+    if constexpr (!std::is_const_v<Self>) {
+      self = mobilenet_v2(self.options_).stages(first, end);
+    }
   }
 
   friend bool operator==(const mobilenet_v2&, const mobilenet_v2&) = default;

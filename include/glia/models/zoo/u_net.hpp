@@ -52,6 +52,7 @@ struct u_net {
   initializer kernel_initializer = he_normal();  ///< Initial values of the kernels.
 
   using contains_layers = void;
+  static constexpr std::string_view stored_type = "u_net";
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     expect_fitting(s, x.shape());
@@ -100,6 +101,16 @@ struct u_net {
     return text("u_net(", classes, ", filters ", filters, ", depth ", depth,
                 use_batch_norm ? ", batch_norm" : "", use_transpose ? "" : ", bilinear", ')');
   }
+
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("classes", self.classes);
+    visit("filters", self.filters);
+    visit("depth", self.depth);
+    visit("use_batch_norm", self.use_batch_norm);
+    visit("use_transpose", self.use_transpose);
+  }
+
   friend bool operator==(const u_net&, const u_net&) = default;
 
  private:

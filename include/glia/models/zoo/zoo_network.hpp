@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -30,6 +31,13 @@ struct zoo_node {
   zoo_layer layer;                  ///< Layer or join.
   std::vector<std::size_t> inputs;  ///< Numbers of the inputs. Only joins have several.
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    visit("name", self.name);
+    visit("layer", self.layer);
+    visit("inputs", self.inputs);
+  }
+
   friend bool operator==(const zoo_node&, const zoo_node&) = default;
 };
 
@@ -53,6 +61,7 @@ struct zoo_node {
 class zoo_network {
  public:
   using contains_layers = void;
+  static constexpr std::string_view stored_type = "zoo_network";
   static constexpr bool preserves_output_kind = true;
 
   explicit zoo_network(std::string name, zoo_form form = zoo_form::keras)
@@ -140,6 +149,21 @@ class zoo_network {
     return is_whole() ? name_ : text(name_, "(stages ", first_, " to ", end_, ')');
   }
 
+  template <class Self, class Visit>
+  static void visit_options(Self& self, Visit& visit) {
+    bool is_torchvision = self.form_ == zoo_form::torchvision;
+    visit("name", self.name_);
+    visit("torchvision", is_torchvision);
+    visit("layers", self.nodes_);
+    visit("stage_ends", self.ends_);
+    visit("first_stage", self.first_);
+    visit("end_stage", self.end_);
+    if constexpr (!std::is_const_v<Self>) {
+      self.form_ = is_torchvision ? zoo_form::torchvision : zoo_form::keras;
+      self = self.checked();
+    }
+  }
+
   friend bool operator==(const zoo_network&, const zoo_network&) = default;
 
  private:
@@ -208,6 +232,19 @@ class zoo_network {
     return std::holds_alternative<join::add>(layer) || std::holds_alternative<join::concat>(layer);
   }
   [[nodiscard]] bool is_whole() const { return first_ == 0 && end_ == ends_.size(); }
+  /// Returns the same network, made by its public functions, which check each layer and stage.
+  [[nodiscard]] zoo_network checked() const {
+    zoo_network whole(name_, form_);
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      const zoo_node& node = nodes_[n];
+      whole.add(node.name, node.layer, node.inputs);
+      if (whole.ends_.size() < ends_.size() && ends_[whole.ends_.size()] == n + 1) {
+        whole.end_stage();
+      }
+    }
+    require<value_error>(whole.ends_ == ends_, name_, ": expected stages that end with a layer");
+    return whole.stages(first_, end_);
+  }
   /// Returns the index of a stage's first node. It is also the number of the stage's input.
   [[nodiscard]] std::size_t begin_of(std::size_t index) const {
     return index == 0 ? 0 : ends_[index - 1];

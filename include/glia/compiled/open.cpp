@@ -1,0 +1,1 @@
+#include "glia/models/open_impl.hpp"

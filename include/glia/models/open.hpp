@@ -1,0 +1,219 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "glia/core/file_source.hpp"
+#include "glia/layers/any_layer.hpp"
+#include "glia/layers/layers.hpp"
+#include "glia/models/model.hpp"
+
+namespace glia {
+
+namespace detail {
+
+class option_reader;
+
+}  // namespace detail
+
+/// A type of layer that `open` can make from its name and its options in a file.
+///
+///     const auto net = glia::open("net.safetensors", {.layers = {glia::layer_type::of<scale>()}});
+class layer_type {
+ public:
+  /// Returns the entry for layers of type `Layer`, which must be default-initializable. The type
+  /// has a static member `type_name`, the name in files. If it has options, it has a static member
+  /// function that names them:
+  ///
+  ///     template <class Self, class Visit>
+  ///     static void visit_options(Self& self, Visit& visit) {
+  ///       visit("factor", self.factor);
+  ///     }
+  ///
+  /// An option can be a number, a truth value, a `std::string`, a `shape`, an `activation`, an
+  /// `any_layer`, an option of glia's own layers, or a vector of these. A file without an option
+  /// leaves the value of a new object unchanged, so that you can add options later.
+  template <layer Layer>
+  requires std::default_initializable<Layer>
+  [[nodiscard]] static layer_type of() {
+    static_assert(!detail::stored_type<Layer>().empty(),
+                  "layer_type: expected a layer with a static member type_name and, if it has "
+                  "members, a static member function visit_options");
+    return {detail::stored_type<Layer>(), &make<Layer>};
+  }
+
+  /// The name of the type in files.
+  [[nodiscard]] std::string_view name() const { return name_; }
+  /// Makes a layer from its options in a file.
+  [[nodiscard]] any_layer read(detail::option_reader& options) const { return read_(options); }
+
+ private:
+  using read_function = any_layer (*)(detail::option_reader&);
+
+  layer_type(std::string_view name, read_function reads) : name_(name), read_(reads) {}
+
+  template <class Layer>
+  [[nodiscard]] static any_layer make(detail::option_reader& options);
+
+  std::string_view name_;
+  read_function read_;
+};
+
+/// The options of `open`.
+struct open_options {
+  glia::device device = cpu<float>();  ///< Device that the model runs on.
+  /// Types of layers of your own that the network contains.
+  std::vector<layer_type> layers = {};
+  /// Largest difference between the outputs of the example in the file and those of the opened
+  /// model, relative to the largest absolute value of the outputs in the file. See
+  /// `save_options::example`.
+  double tolerance = 1e-3;
+};
+
+/// Opens a model that `save` wrote. The file describes the network, so that the program need not.
+///
+///     const auto net = glia::open("net.safetensors");
+///     const auto y = net.predict(x);
+///
+/// The model has the parameters and the predictions of the model that was saved, and can be trained
+/// further. Layers of your own must be listed in `open_options::layers`.
+///
+/// If the file has an example, its outputs are computed and compared, so that a processor, a BLAS
+/// or a version of glia that computes something else is noticed.
+///
+/// Throws `data_error`, with the path, if the file is damaged or was not written by `save`; if it
+/// contains a layer that cannot be described, with the name of the layer; or if the outputs of its
+/// example differ. Needs nlohmann-json: link `glia::safetensors`.
+[[nodiscard]] model<any_layer> open(const file_source& file, const open_options& options = {});
+
+namespace detail {
+
+/// A value of a description in a file: a part of a JSON text and its place, for messages.
+struct stored_value {
+  const nlohmann::json* json = nullptr;
+  std::string place;
+};
+
+/// Reads the options of a layer, join or part from an object of a JSON text that `option_writer`
+/// wrote.
+class option_reader {
+ public:
+  /// What is the same for all objects of a text.
+  struct source {
+    std::string file;                // for messages
+    std::vector<layer_type> layers;  // of the program
+    std::size_t depth = 0;           // number of objects around the current one
+  };
+
+  option_reader(source& from, stored_value object) : from_(&from), object_(std::move(object)) {}
+
+  /// Reads an option. If the object does not have it, the option keeps its value.
+  template <class T>
+  void operator()(std::string_view name, T& option) {
+    const stored_value found = find(name);
+    if (found.json != nullptr) {
+      read(found, option);
+    }
+  }
+  /// Returns whether the object has an option.
+  [[nodiscard]] bool has(std::string_view name) const;
+  /// Throws `data_error` if the object has an option that was not read.
+  void require_all_read() const;
+
+  /// Reads the layer of a whole network.
+  [[nodiscard]] any_layer read_layer(const stored_value& value);
+
+ private:
+  [[nodiscard]] stored_value find(std::string_view name);
+  [[noreturn]] void fail(const stored_value& value, std::string_view expected) const;
+  /// Returns the elements of an array.
+  [[nodiscard]] std::vector<stored_value> items(const stored_value& value) const;
+  /// Returns an array of `count` sizes.
+  [[nodiscard]] std::vector<std::size_t> sizes(const stored_value& value, std::size_t count) const;
+  /// Returns the type that an object or text names.
+  [[nodiscard]] std::string type_of(const stored_value& value) const;
+
+  void read(const stored_value& value, bool& option) const;
+  void read(const stored_value& value, std::size_t& option) const;
+  void read(const stored_value& value, int& option) const;
+  void read(const stored_value& value, float& option) const;
+  void read(const stored_value& value, double& option) const;
+  void read(const stored_value& value, std::string& option) const;
+  void read(const stored_value& value, shape& option) const;
+  void read(const stored_value& value, extent2d& option) const;
+  void read(const stored_value& value, extent3d& option) const;
+  void read(const stored_value& value, border2d& option) const;
+  void read(const stored_value& value, padding1d& option) const;
+  void read(const stored_value& value, padding2d& option) const;
+  void read(const stored_value& value, padding3d& option) const;
+  void read(const stored_value& value, activation& option) const;
+  void read(const stored_value& value, any_layer& option) { option = read_layer(value); }
+  template <has_options T>
+  void read(const stored_value& value, T& option) {
+    option_reader options(*from_, value);
+    if constexpr (described<T>) {
+      if (options.find_type() != stored_type<T>()) {
+        fail(value, stored_type<T>());
+      }
+    }
+    T::visit_options(option, options);
+    options.require_all_read();
+  }
+  template <class T>
+  void read(const stored_value& value, std::vector<T>& option) {
+    option.clear();
+    for (const stored_value& item : items(value)) {
+      read(item, option.emplace_back());
+    }
+  }
+  template <class... T>
+  void read(const stored_value& value, std::variant<T...>& option) {
+    const std::string type = type_of(value);
+    if (!(read_alternative<T>(value, type, option) || ...)) {
+      fail(value, "a layer or join that is allowed here");
+    }
+  }
+  template <class T, class Variant>
+  [[nodiscard]] bool read_alternative(const stored_value& value, const std::string& type,
+                                      Variant& option) {
+    if (type != stored_type<T>()) {
+      return false;
+    }
+    T alternative{};
+    if constexpr (has_options<T> || std::same_as<T, activation>) {
+      read(value, alternative);
+    }
+    option = std::move(alternative);
+    return true;
+  }
+  /// Returns the type of this object.
+  [[nodiscard]] std::string find_type();
+
+  source* from_;
+  stored_value object_;
+  std::vector<std::string> asked_;
+};
+
+}  // namespace detail
+
+template <class Layer>
+any_layer layer_type::make(detail::option_reader& options) {
+  Layer result{};
+  if constexpr (detail::has_options<Layer>) {
+    Layer::visit_options(result, options);
+  }
+  return any_layer(std::move(result));
+}
+
+}  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/models/open_impl.hpp"
+#endif

@@ -1,0 +1,434 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "glia/core/inline.hpp"
+#include "glia/core/parse_number.hpp"
+#include "glia/models/any_compositions.hpp"
+#include "glia/models/model_file.hpp"
+#include "glia/models/open.hpp"
+#include "glia/models/zoo/gpt.hpp"
+#include "glia/models/zoo/mobilenet_v2.hpp"
+#include "glia/models/zoo/u_net.hpp"
+#include "glia/models/zoo/zoo_network.hpp"
+
+namespace glia {
+
+namespace detail {
+
+/// Types that are templates are made with `any_layer` as their parts.
+template <class Composition>
+[[nodiscard]] any_layer read_composition(option_reader& options, Composition composition) {
+  Composition::visit_options(composition, options);
+  return any_layer(std::move(composition));
+}
+
+[[nodiscard]] inline any_layer read_residual(option_reader& options) {
+  const any_layer nothing;
+  return options.has("shortcut") ? read_composition(options, residual{nothing, nothing})
+                                 : read_composition(options, residual{nothing});
+}
+
+using read_function = any_layer (*)(option_reader&);
+
+/// Returns the function that reads a composition of this name, or null if there is none.
+[[nodiscard]] inline read_function composition_reader(std::string_view name) {
+  static constexpr std::array<std::pair<std::string_view, read_function>, 11> readers{{
+      {"sequential",
+       [](option_reader& o) { return read_composition(o, layer_stack{std::vector<any_layer>{}}); }},
+      {"residual", &read_residual},
+      {"parallel", [](option_reader& o) { return read_composition(o, any_parallel{}); }},
+      {"inputs", [](option_reader& o) { return read_composition(o, any_inputs{}); }},
+      {"outputs", [](option_reader& o) { return read_composition(o, any_outputs{}); }},
+      {"named",
+       [](option_reader& o) {
+         return read_composition(o, named{"", any_layer{}});
+       }},
+      {"shared",
+       [](option_reader& o) {
+         return read_composition(o, shared{"", any_layer{}});
+       }},
+      {"context",
+       [](option_reader& o) {
+         return read_composition(o, context{"", any_layer{}});
+       }},
+      {"frozen", [](option_reader& o) { return read_composition(o, frozen{any_layer{}}); }},
+      {"time_distributed",
+       [](option_reader& o) { return read_composition(o, time_distributed{any_layer{}}); }},
+      {"zoo_network", [](option_reader& o) { return read_composition(o, zoo_network{""}); }},
+  }};
+  const auto* const found = std::find_if(readers.begin(), readers.end(),
+                                         [&](const auto& entry) { return entry.first == name; });
+  return found == readers.end() ? nullptr : found->second;
+}
+
+template <class... Layers>
+[[nodiscard]] std::vector<layer_type> layer_types() {
+  return {layer_type::of<Layers>()...};
+}
+
+/// Returns the layers of glia that are no templates.
+[[nodiscard]] inline const std::vector<layer_type>& known_layer_types() {
+  static const std::vector<layer_type> types =
+      layer_types<avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, conv1d, conv1d_transpose, conv2d,
+                  conv2d_transpose, conv3d, crop2d, dense, depthwise_conv2d, dropout, embedding,
+                  flatten, gaussian_noise, gelu_tanh, global_avg_pool1d, global_avg_pool2d,
+                  global_avg_pool3d, global_max_pool1d, global_max_pool2d, global_max_pool3d, gpt,
+                  group_norm, gru, identity, layer_norm, lstm, masking, max_pool1d, max_pool2d,
+                  max_pool3d, mobilenet_v2, multi_head_attention, one_hot, periodic_encoding,
+                  position_embedding, positional_encoding, reshape, rms_norm, separable_conv2d,
+                  simple_rnn, spatial_dropout, standardize, u_net, unembedding, upsample2d,
+                  zero_pad2d>();
+  return types;
+}
+
+[[nodiscard]] inline const layer_type* known_type(const std::vector<layer_type>& types,
+                                                  std::string_view name) {
+  const auto found = std::find_if(types.begin(), types.end(),
+                                  [&](const layer_type& type) { return type.name() == name; });
+  return found == types.end() ? nullptr : &*found;
+}
+
+GLIA_INLINE bool option_reader::has(std::string_view name) const {
+  return object_.json->is_object() && object_.json->contains(name);
+}
+
+GLIA_INLINE stored_value option_reader::find(std::string_view name) {
+  asked_.emplace_back(name);
+  if (!object_.json->is_object()) {
+    fail(object_, "an object");
+  }
+  const auto found = object_.json->find(name);
+  return found == object_.json->end() ? stored_value{}
+                                      : stored_value{&*found, text(object_.place, '.', name)};
+}
+
+GLIA_INLINE std::string option_reader::find_type() {
+  asked_.emplace_back("type");
+  return type_of(object_);
+}
+
+GLIA_INLINE void option_reader::require_all_read() const {
+  for (const auto& [name, value] : object_.json->items()) {
+    require<data_error>(std::find(asked_.begin(), asked_.end(), name) != asked_.end(), from_->file,
+                        ": the description of the network has the option '", name, "' at ",
+                        object_.place,
+                        ", which this version of glia does not know; the file was written by a "
+                        "newer version");
+  }
+}
+
+GLIA_INLINE void option_reader::fail(const stored_value& value, std::string_view expected) const {
+  constexpr std::size_t longest = 40;
+  std::string got = value.json->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  got = got.size() > longest ? got.substr(0, longest) + "..." : got;
+  throw data_error(text(from_->file, ": the description of the network is wrong at ", value.place,
+                        ": expected ", expected, ", got ", got));
+}
+
+GLIA_INLINE std::vector<stored_value> option_reader::items(const stored_value& value) const {
+  if (!value.json->is_array()) {
+    fail(value, "a list");
+  }
+  std::vector<stored_value> result;
+  for (const nlohmann::json& item : *value.json) {
+    result.push_back({&item, text(value.place, '[', result.size(), ']')});
+  }
+  return result;
+}
+
+GLIA_INLINE std::vector<std::size_t> option_reader::sizes(const stored_value& value,
+                                                          std::size_t count) const {
+  std::vector<std::size_t> result;
+  for (const stored_value& item : items(value)) {
+    read(item, result.emplace_back());
+  }
+  if (result.size() != count) {
+    fail(value, text("a list of ", count, " numbers"));
+  }
+  return result;
+}
+
+GLIA_INLINE std::string option_reader::type_of(const stored_value& value) const {
+  if (value.json->is_string()) {  // an activation as a layer
+    return std::string(activation::type_name);
+  }
+  if (!value.json->is_object()) {
+    fail(value, "a layer");
+  }
+  const auto type = value.json->find("type");
+  if (type != value.json->end() && type->is_string()) {
+    return type->get<std::string>();
+  }
+  const auto description = value.json->find("description");
+  if (description != value.json->end() && description->is_string()) {
+    throw data_error(text(
+        from_->file, ": a file cannot describe the layer '", description->get<std::string>(),
+        "' at ", value.place,
+        ", because it is a function, or has no type_name and visit_options; describe the network "
+        "in the program and use glia::load, or add them to the layer and save the model again"));
+  }
+  fail(value, "a layer with a type");
+}
+
+GLIA_INLINE any_layer option_reader::read_layer(const stored_value& value) {
+  const std::string type = type_of(value);
+  if (value.json->is_string()) {
+    activation map;
+    read(value, map);
+    return map;
+  }
+  constexpr std::size_t deepest = 64;
+  if (from_->depth == deepest) {
+    fail(value, text("at most ", deepest, " compositions inside of each other"));
+  }
+  option_reader options(*from_, value);
+  options.asked_.emplace_back("type");
+  const layer_type* own = known_type(from_->layers, type);
+  own = own == nullptr ? known_type(known_layer_types(), type) : own;
+  const read_function composition = composition_reader(type);
+  require<data_error>(own != nullptr || composition != nullptr, from_->file,
+                      ": the network contains the layer '", type, "' at ", value.place,
+                      ", which glia does not have; if it is a layer of your program, list it: "
+                      "glia::open(path, {.layers = {glia::layer_type::of<",
+                      type, ">()}})");
+  ++from_->depth;
+  any_layer result = own != nullptr ? own->read(options) : composition(options);
+  --from_->depth;
+  options.require_all_read();
+  return result;
+}
+
+GLIA_INLINE void option_reader::read(const stored_value& value, bool& option) const {
+  if (!value.json->is_boolean()) {
+    fail(value, "true or false");
+  }
+  option = value.json->get<bool>();
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, std::size_t& option) const {
+  if (!value.json->is_number_unsigned()) {
+    fail(value, "a whole number of at least 0");
+  }
+  option = value.json->get<std::size_t>();
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, int& option) const {
+  const bool fits = value.json->is_number_integer() &&
+                    value.json->get<double>() >= std::numeric_limits<int>::min() &&
+                    value.json->get<double>() <= std::numeric_limits<int>::max();
+  if (!fits) {
+    fail(value, "a whole number");
+  }
+  option = value.json->get<int>();
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, float& option) const {
+  double number = 0;
+  read(value, number);
+  option = static_cast<float>(number);
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, double& option) const {
+  if (!value.json->is_number()) {
+    fail(value, "a number");
+  }
+  option = value.json->get<double>();
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, std::string& option) const {
+  if (!value.json->is_string()) {
+    fail(value, "a text");
+  }
+  option = value.json->get<std::string>();
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, shape& option) const {
+  const std::vector<std::size_t> extents = sizes(value, items(value).size());
+  if (extents.size() > shape::max_rank) {
+    fail(value, text("a shape of at most ", shape::max_rank, " extents"));
+  }
+  option = shape(extents.begin(), extents.end());
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, extent2d& option) const {
+  const std::vector<std::size_t> e = sizes(value, 2);
+  option = {e[0], e[1]};
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, extent3d& option) const {
+  const std::vector<std::size_t> e = sizes(value, 3);
+  option = {e[0], e[1], e[2]};
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, border2d& option) const {
+  const std::vector<std::size_t> b = sizes(value, 4);
+  option = {b[0], b[1], b[2], b[3]};
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, padding1d& option) const {
+  if (*value.json == "valid") {
+    option = valid;
+  } else if (*value.json == "same") {
+    option = same;
+  } else if (*value.json == "causal") {
+    option = causal;
+  } else {
+    const std::vector<std::size_t> p = sizes(value, 2);
+    option = {p[0], p[1]};
+  }
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, padding2d& option) const {
+  if (*value.json == "valid") {
+    option = valid;
+  } else if (*value.json == "same") {
+    option = same;
+  } else {
+    const std::vector<std::size_t> p = sizes(value, 4);
+    option = {p[0], p[1], p[2], p[3]};
+  }
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, padding3d& option) const {
+  if (*value.json == "valid") {
+    option = valid;
+  } else if (*value.json == "same") {
+    option = same;
+  } else {
+    const std::vector<std::size_t> p = sizes(value, 6);
+    option = {p[0], p[1], p[2], p[3], p[4], p[5]};
+  }
+}
+GLIA_INLINE void option_reader::read(const stored_value& value, activation& option) const {
+  std::string name;
+  read(value, name);
+  const std::size_t bracket = name.find('(');
+  for (const activation& known :
+       {linear, relu, relu6, leaky_relu, elu, gelu, silu, sigmoid, tanh, softmax}) {
+    if (name == known.description()) {
+      option = known;
+      return;
+    }
+    double parameter = 0;
+    if (bracket != std::string::npos && name.substr(0, bracket) == known.name &&
+        known.description() != known.name &&
+        parse_number(name.data() + bracket + 1, name.data() + name.size(), parameter).ec ==
+            std::errc{} &&
+        parameter >= 0 && std::isfinite(parameter)) {
+      option = known(parameter);
+      return;
+    }
+  }
+  fail(value, "the name of an activation of glia");
+}
+
+/// The network that a file describes.
+struct stored_network {
+  any_layer layers;
+  shape sample;
+};
+
+/// Returns the network that the metadata of a file describe.
+[[nodiscard]] inline stored_network read_network(const std::string& file,
+                                                 const std::map<std::string, std::string>& metadata,
+                                                 const std::vector<layer_type>& own_layers) {
+  const auto kind = metadata.find("glia");
+  require<data_error>(kind == metadata.end() || kind->second != checkpoint_file, file,
+                      ": the file is a checkpoint of a training, which does not describe the "
+                      "network; describe it in the program, and use glia::load and glia::save");
+  const auto entry = metadata.find(std::string(network_key));
+  require<data_error>(entry != metadata.end(), file,
+                      ": the file does not describe the network, because it was not written by "
+                      "glia::save of glia 0.3 or newer; describe the network in the program, and "
+                      "use glia::load, or glia::load_parameters for files of other programs");
+  const nlohmann::json whole = nlohmann::json::parse(entry->second, nullptr, false);
+  require<data_error>(whole.is_object() && whole.contains("version"), file,
+                      ": the description of the network is not valid JSON; the file is damaged");
+  require<data_error>(whole["version"] == 1, file,
+                      ": expected version 1 of the description of a network, got ",
+                      whole["version"].dump(), "; the file was written by a newer version of glia");
+  option_reader::source from{file, own_layers};
+  stored_network result;
+  option_reader options(from, {&whole, "network"});
+  std::size_t version = 0;
+  options("version", version);
+  options("sample", result.sample);
+  options("layer", result.layers);
+  options.require_all_read();
+  return result;
+}
+
+/// Throws `data_error` if a model computes other outputs for the example of its file.
+inline void require_example(const std::string& file, const model<any_layer>& net,
+                            const std::vector<named_tensor>& example, double tolerance) {
+  if (example.empty()) {
+    return;
+  }
+  const auto tensor_called = [&](std::string_view name) {
+    const auto found = std::find_if(example.begin(), example.end(),
+                                    [&](const named_tensor& t) { return t.name == name; });
+    require<data_error>(found != example.end(), file, ": there is no tensor '", name,
+                        "'; the file is damaged");
+    return found;
+  };
+  const auto inputs = tensor_called(example_inputs);
+  const auto outputs = tensor_called(example_outputs);
+  const std::size_t rows = inputs->shape.rank() == 0 ? 0 : inputs->shape[0];
+  require<data_error>(rows > 0 && inputs->shape == batch_of(rows, net.sample_shape()) &&
+                          outputs->shape == batch_of(rows, net.output_shape()),
+                      file, ": the example does not fit the network; the file is damaged");
+  const std::vector<float> x = inputs->as<float>();
+  const std::vector<float> expected = outputs->as<float>();
+  std::vector<float> y(expected.size());
+  net.core().predict<float>(x, y, batch_size_for(0, net.sample_shape()));
+  double largest = 0;
+  double difference = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    largest = std::max(largest, static_cast<double>(std::abs(expected[i])));
+    const bool alike = y[i] == expected[i] || (std::isnan(y[i]) && std::isnan(expected[i]));
+    const double distance = alike ? 0 : std::abs(static_cast<double>(y[i]) - expected[i]);
+    difference = std::isnan(distance) ? std::numeric_limits<double>::infinity()
+                                      : std::max(difference, distance);
+  }
+  require<data_error>(
+      difference <= tolerance * largest, file,
+      ": the model computes other outputs than when it was saved: for the example in the file, "
+      "they differ by up to ",
+      difference, ", and the largest output is ", largest, "; the tolerance is ", tolerance,
+      " of it. Compare the versions of glia and the processors; if the difference is harmless, set "
+      "open_options::tolerance");
+}
+
+}  // namespace detail
+
+GLIA_INLINE model<any_layer> open(const file_source& file, const open_options& options) {
+  std::vector<named_tensor> example;
+  const safetensors_content content = detail::read_model_file(file, &example);
+  detail::stored_network network =
+      detail::read_network(file.name(), content.metadata, options.layers);
+  detail::require_model(file.name(), content);
+  try {
+    model_plan plan = plan_model(network.layers, network.sample, options.device.fused());
+    std::vector<tensor> tensors =
+        detail::tensors_for(file.name(), content, plan.parameters, options.device);
+    const std::vector<parameter_spec> specs = plan.parameters;
+    // The values come from the file, so that the initializers need not run.
+    for (parameter_spec& spec : plan.parameters) {
+      spec.initial = initializer("none", [](std::span<float>, const shape&, random_stream&) {});
+    }
+    model<any_layer> net(std::move(network.layers), std::move(plan), network.sample,
+                         options.device);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      net.parameters()[i] = {specs[i], std::move(tensors[i])};
+    }
+    detail::require_example(file.name(), net, example, options.tolerance);
+    return net;
+  } catch (const value_error& e) {
+    throw data_error(text(file.name(), ": the network in the file is wrong: ", e.what()));
+  } catch (const shape_error& e) {
+    throw data_error(text(file.name(), ": the network in the file is wrong: ", e.what()));
+  }
+}
+
+}  // namespace glia
