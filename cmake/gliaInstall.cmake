@@ -13,6 +13,7 @@ foreach(component IN LISTS glia_components)
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/gliaBuildType.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/gliaCompiled.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/gliaC.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/gliaEmbed.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindFFmpeg.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake"
@@ -29,6 +30,13 @@ if(GLIA_COMPILED)
   set_target_properties(glia_compiled PROPERTIES EXCLUDE_FROM_ALL OFF EXPORT_NAME compiled)
   install(TARGETS glia_compiled EXPORT glia_ready_built)
   install(EXPORT glia_ready_built NAMESPACE glia:: DESTINATION "${package_dir}")
+endif()
+
+# The C interface, for programs in other languages.
+if(GLIA_C)
+  set_target_properties(glia_c PROPERTIES EXCLUDE_FROM_ALL OFF)
+  install(TARGETS glia_c DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  set(architecture)
 endif()
 
 list(JOIN glia_components ", " glia_component_names)

@@ -455,5 +455,5 @@ TEST_CASE("files without a description say what to do") {
   content.metadata.erase("glia.network");
   glia::write_safetensors_content(path, content);
   CHECK(contains(message_of<glia::data_error>([&] { static_cast<void>(glia::open(path)); }),
-                 "describe the network in the program, and use glia::load"));
+                 "describe the network in the program, and use glia::load, or"));
 }

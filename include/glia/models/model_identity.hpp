@@ -48,7 +48,7 @@ namespace glia::detail {
                                GLIA_VERSION_PATCH, ": ", computed.value())}};
 }
 
-/// Returns a description with the names of today: until glia 0.3, a `layer_stack` had its own.
+/// Returns a description with the names of today: until glia 0.4, a `layer_stack` had its own.
 [[nodiscard]] inline std::string renamed(std::string_view description) {
   constexpr std::string_view earlier = "layer_stack(";
   std::string result(description);

@@ -339,9 +339,9 @@ struct stored_network {
                       "network; describe it in the program, and use glia::load and glia::save");
   const auto entry = metadata.find(std::string(network_key));
   require<data_error>(entry != metadata.end(), file,
-                      ": the file does not describe the network, because it was not written by "
-                      "glia::save of glia 0.3 or newer; describe the network in the program, and "
-                      "use glia::load, or glia::load_parameters for files of other programs");
+                      ": the file does not describe the network, because an earlier version of glia or "
+                      "another program wrote it; describe the network in the program, and use "
+                      "glia::load, or glia::load_parameters for files of other programs");
   const nlohmann::json whole = nlohmann::json::parse(entry->second, nullptr, false);
   require<data_error>(whole.is_object() && whole.contains("version"), file,
                       ": the description of the network is not valid JSON; the file is damaged");
