@@ -82,6 +82,9 @@ struct multi_head_attention {
       queries = angles.rotate(queries, num_heads);
       keys = angles.rotate(keys, num_heads);
     }
+    if (s.stream() != nullptr && detail::has_attention(s.device())) {
+      return project(s, "output", attend_block(s, queries, keys, values), x.shape()[2]);
+    }
     const bool drops_weights = s.is_training() && dropout > 0;
     const bool is_plain = s.stream() == nullptr && !key_mask && !query_mask && !drops_weights;
     const variable attended =
@@ -150,7 +153,17 @@ struct multi_head_attention {
     }
     return detail::project_steps(x, kernel, shift);
   }
-  /// Separates the heads: (N, T, H K) becomes (N, H, T, K).
+  /// Computes the attention (N, B, H V) of a block of a stream in one kernel, with the bits of the
+  /// whole sequence.
+  [[nodiscard]] variable attend_block(const scope& s, const variable& queries, const variable& keys,
+                                      const variable& values) const {
+    detail::stream_recording& stream = *s.stream();
+    const tensor earlier_keys = stream.append(keys.value(), 1);
+    const tensor earlier_values = stream.append(values.value(), 1);
+    const kernels::attention kernel{.num_heads = num_heads, .causal = true, .keeps = false};
+    return queries.owner().constant(
+        s.device().run(kernel, queries.value(), earlier_keys, earlier_values, stream.first())[0]);
+  }
   /// Computes the attention (N, T, H V) of queries (N, H, T, K), keys (N, H, S, K) and values (N,
   /// H, S, V) with masks, with dropout or for a block of a stream.
   [[nodiscard]] variable attend(scope& s, const variable& queries, variable keys, variable values,

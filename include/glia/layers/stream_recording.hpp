@@ -20,6 +20,8 @@ class stream_recording {
 
   /// The largest number of steps of a sequence.
   [[nodiscard]] std::size_t max_steps() const { return max_steps_; }
+  /// The position of the block's first step in the sequence, counted from 0: a number ().
+  [[nodiscard]] const tensor& first() const { return first_; }
   /// Whether a step of the sequence is not later than a step of the block: numbers (B, max_steps)
   /// that are 1 or 0.
   [[nodiscard]] const tensor& not_later();
@@ -45,7 +47,7 @@ class stream_recording {
   const recorder* rec_;
   std::size_t block_;
   std::size_t max_steps_;
-  tensor first_;  // the position of the block's first step: a number ()
+  tensor first_;
   // Empty until a layer needs them.
   tensor positions_;
   tensor not_later_;

@@ -59,9 +59,10 @@ GLIA_INLINE variable ops::attention(variable queries, variable keys, variable va
   const bool trained = queries.needs_gradient() || keys.needs_gradient() || values.needs_gradient();
   const kernels::attention kernel{options.num_heads, options.causal, trained};
   if (glia::detail::has_attention(queries.device())) {
-    return call(queries.owner(), kernel, std::move(queries), std::move(keys), std::move(values));
+    return call(queries.owner(), kernel, std::move(queries), std::move(keys), std::move(values),
+                tensor{});
   }
-  (void)kernel.result(real_of(queries.shape()), real_of(keys.shape()), real_of(values.shape()));
+  (void)kernel.result(real_of(queries.shape()), real_of(keys.shape()), real_of(values.shape()), {});
   const std::size_t steps = queries.shape()[1];
   return glia::detail::attention_by_head(
       glia::detail::by_head(std::move(queries), options.num_heads),

@@ -134,8 +134,8 @@ std::vector<std::vector<double>> results_on(const glia::cpu<T>& device, const at
   const auto q = of(query_shape(c), 1);
   const auto k = of(key_shape(c), 2);
   const auto v = of(value_shape(c), 3);
-  const auto [y, saved] =
-      device.run(kernels::attention{.num_heads = c.heads, .causal = c.causal}, q, k, v);
+  const auto [y, saved] = device.run(kernels::attention{.num_heads = c.heads, .causal = c.causal},
+                                     q, k, v, glia::tensor{});
   const auto gradients =
       device.run(kernels::attention_gradient{.num_heads = c.heads, .causal = c.causal},
                  of(result_shape(c), 4), q, k, v, saved);
@@ -261,14 +261,38 @@ TEST_CASE("attention treats the samples of a batch apart") {
   const auto k = tensor_of(device, {4, 20, 6}, drawn({4, 20, 6}, 2));
   const auto v = tensor_of(device, {4, 20, 6}, drawn({4, 20, 6}, 3));
   const kernels::attention whole{.num_heads = 2, .causal = true};
-  const auto y = device.run(whole, q, k, v)[0];
+  const auto y = device.run(whole, q, k, v, glia::tensor{})[0];
   for (const std::size_t first : {0U, 3U}) {
     const auto rows = [&](const glia::tensor& x) {
       return test::host_of(device).copy(x.rows(first, 1));
     };
-    CHECK(values_of(device, device.run(whole, rows(q), rows(k), rows(v))[0]) ==
+    CHECK(values_of(device, device.run(whole, rows(q), rows(k), rows(v), glia::tensor{})[0]) ==
           values_of(device, y.rows(first, 1)));
   }
+}
+
+TEST_CASE("a block of queries attends like the same queries of the whole sequence") {
+  const glia::cpu<float> device({.threads = 2});
+  const std::size_t steps = 150;
+  std::vector<double> numbers(steps * 6);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = std::sin(static_cast<double>(i * i));
+  }
+  const auto x = tensor_of(device, {1, steps, 6}, numbers);
+  const kernels::attention kernel{.num_heads = 2, .causal = true, .keeps = false};
+  const auto whole = values_of(device, device.run(kernel, x, x, x, glia::tensor{})[0]);
+  for (const std::size_t count : {1U, 7U, 64U}) {
+    for (const std::size_t first : {0U, 1U, 40U, 86U}) {
+      const auto queries =
+          device.run(kernels::slice{.axis = 1, .begin = first, .extent = count}, x);
+      const auto position = tensor_of(device, {}, std::vector<double>{static_cast<double>(first)});
+      const auto block = values_of(device, device.run(kernel, queries, x, x, position)[0]);
+      CHECK(std::equal(block.begin(), block.end(), &whole[first * 6]));
+    }
+  }
+  const auto position = tensor_of(device, {}, std::vector<double>{0});
+  CHECK_THROWS_AS(device.run(kernels::attention{.num_heads = 2}, x, x, x, position),
+                  glia::shape_error);
 }
 
 TEST_CASE("large scores do not overflow in attention") {
@@ -276,15 +300,16 @@ TEST_CASE("large scores do not overflow in attention") {
   const auto q = tensor_of(device, {1, 2, 2}, std::vector<double>{1e18, 0, -1e18, 0});
   const auto k = tensor_of(device, {1, 3, 2}, std::vector<double>{1e18, 0, 1, 0, -1e18, 0});
   const auto v = tensor_of(device, {1, 3, 1}, std::vector<double>{1, 2, 3});
-  CHECK(values_of(device, device.run(kernels::attention{}, q, k, v)[0]) ==
+  CHECK(values_of(device, device.run(kernels::attention{}, q, k, v, glia::tensor{})[0]) ==
         std::vector<double>{1, 3});
 }
 
 TEST_CASE("attention without gradients has no second result") {
   const glia::cpu<float> device;
   const auto x = tensor_of(device, {2, 5, 6}, drawn({2, 5, 6}, 1));
-  const auto both = device.run(kernels::attention{.num_heads = 2}, x, x, x);
-  const auto first = device.run(kernels::attention{.num_heads = 2, .keeps = false}, x, x, x);
+  const auto both = device.run(kernels::attention{.num_heads = 2}, x, x, x, glia::tensor{});
+  const auto first =
+      device.run(kernels::attention{.num_heads = 2, .keeps = false}, x, x, x, glia::tensor{});
   CHECK(values_of(device, first[0]) == values_of(device, both[0]));
   CHECK_FALSE(first[1]);
 }
@@ -323,7 +348,7 @@ TEST_CASE("the kernel of attention says what it does not take") {
   const auto message = [&](const kernels::attention& k, const glia::shape& q,
                            const glia::shape& keys, const glia::shape& v) {
     return message_of<glia::shape_error>(
-        [&] { (void)device.run(k, full(q), full(keys), full(v)); });
+        [&] { (void)device.run(k, full(q), full(keys), full(v), glia::tensor{}); });
   };
   CHECK(message({.num_heads = 2}, {2, 3, 5}, {2, 4, 5}, {2, 4, 6}) ==
         "attention: expected queries (N, T, H D), keys (N, S, H D) and values (N, S, H E) for H = "

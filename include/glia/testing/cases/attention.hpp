@@ -22,7 +22,7 @@ void attend(Bench& b, const attention_sizes& s, const Tensor& dy, const Tensor& 
             const Tensor& v) {
   const auto& device = b.device();
   if (has_fused<kernels::attention>(device)) {
-    const auto [y, saved] = device.run(kernels::attention{s.heads}, q, k, v);
+    const auto [y, saved] = device.run(kernels::attention{s.heads}, q, k, v, tensor{});
     b.out(y);
     for (const auto& gradient :
          device.run(kernels::attention_gradient{s.heads}, dy, q, k, v, saved)) {

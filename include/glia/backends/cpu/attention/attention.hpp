@@ -24,9 +24,13 @@ class attention {
   explicit attention(const workers& team) : team_(&team) {}
 
   void compute(const kernels::attention& k, const memory_pool& memory, const tensor& queries,
-               const tensor& keys, const tensor& values, const tensor& y,
-               const tensor& saved) const {
-    const sizes s(k.num_heads, k.causal, queries, keys, values);
+               const tensor& keys, const tensor& values, const tensor& first_position,
+               const tensor& y, const tensor& saved) const {
+    sizes s(k.num_heads, k.causal, queries, keys, values);
+    if (first_position) {
+      const auto position = static_cast<std::size_t>(first_position.data()[0]);
+      s.first = std::min(position, s.keys - s.queries);
+    }
     with_isa(team_->level(), [&](auto loops) {
       using panel = panels<T, decltype(loops)>;
       constexpr std::size_t tile = panel::tile_rows;
@@ -172,6 +176,7 @@ class attention {
   struct sizes {
     std::size_t samples, heads, queries, keys, channels, value_channels;
     bool causal;
+    std::size_t first = 0;  // position of the first query among the keys
 
     sizes(std::size_t num_heads, bool is_causal, const tensor& q, const tensor& k, const tensor& v)
         : samples(q.shape()[0]),
@@ -184,7 +189,7 @@ class attention {
 
     /// Returns the end of the keys that the queries before `end_of_queries` read.
     [[nodiscard]] std::size_t end_of_keys(std::size_t end_of_queries) const {
-      return causal ? end_of_queries : keys;
+      return causal ? first + end_of_queries : keys;
     }
     [[nodiscard]] T scale() const { return T{1} / std::sqrt(static_cast<T>(channels)); }
     /// Returns the rows of one head in a tensor (N, T, H C).
