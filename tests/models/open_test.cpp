@@ -272,7 +272,7 @@ TEST_CASE("no layer of glia is unknown to files") {
           const std::size_t begin = at + std::string_view(member).size();
           const std::string name = content.substr(begin, content.find('"', begin) - begin);
           INFO(file.path() << ": " << name);
-          CHECK((known.contains(name) || glia::detail::composition_reader(name) != nullptr));
+          CHECK((known.contains(name) || glia::detail::is_known_composition(name)));
           ++found;
         }
       }
@@ -444,6 +444,45 @@ TEST_CASE("an example in the file is compared with what the opened model compute
                  "the model computes other outputs than when it was saved: for the example in the "
                  "file, they differ by up to 0.125"));
   CHECK_NOTHROW(glia::open(path, {.tolerance = 1}));
+}
+
+TEST_CASE("parameters can stay in the file, and a training copies them first") {
+  const test::temporary_folder folder;
+  const auto path = folder.path() / "net.safetensors";
+  const glia::model saved{
+      glia::sequential{glia::dense{5, glia::relu}, glia::dense{16}, glia::dense{3}}, {4}};
+  glia::save(saved, path);
+  const auto content = test::file_content<std::vector<std::uint8_t>>(path);
+  const auto x = samples_of({4}, 6);
+  const auto check = [&](const glia::file_source& file, const std::uint8_t* begin) {
+    auto opened = glia::open(file, {.in_place = true});
+    CHECK((opened.predict(x) == saved.predict(x)));
+    std::size_t inside = 0;
+    for (const glia::parameter& p : opened.parameters()) {
+      CHECK_FALSE(p.value.unique());
+      inside += begin == nullptr ||
+                (p.value.bytes() >= begin && p.value.bytes() < begin + content.size());
+    }
+    CHECK(inside >= 3);  // dense_1.kernel, dense_1.bias and dense_2.kernel are whole cache lines
+    glia::trainer training{opened, glia::softmax_cross_entropy{}, glia::adam{}};
+    training.fit(glia::labeled_arrays(x, xt::xarray<std::size_t>{0, 1, 2, 0, 1, 2}),
+                 {.epochs = 2, .batch_size = 3, .progress = nullptr});
+    CHECK((opened.predict(x) != saved.predict(x)));
+  };
+  check(path, nullptr);
+  CHECK(test::file_content<std::vector<std::uint8_t>>(path) == content);
+  struct alignas(64) line {
+    std::array<std::uint8_t, 64> bytes;
+  };
+  std::vector<line> lines(content.size() / 64 + 1);
+  std::uint8_t* const begin = lines[0].bytes.data();
+  std::copy(content.begin(), content.end(), begin);
+  check(std::span<const std::uint8_t>(begin, content.size()), begin);
+  CHECK(std::equal(content.begin(), content.end(), begin));
+  // A device that computes in double has copies.
+  const auto precise = glia::open(path, {.device = glia::cpu<double>(), .in_place = true});
+  CHECK(test::distance(precise.predict(x), saved.predict(x)) < 1e-5);
+  CHECK_THROWS_AS(glia::open("missing", {.in_place = true}), glia::data_error);
 }
 
 TEST_CASE("files without a description say what to do") {

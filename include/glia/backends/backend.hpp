@@ -8,6 +8,7 @@
 
 #include "glia/backends/compilations.hpp"
 #include "glia/core/inline.hpp"
+#include "glia/core/shared_floats.hpp"
 #include "glia/graph/any_kernel.hpp"
 #include "glia/kernels/fused_kernel_set.hpp"
 #include "glia/kernels/tensor.hpp"
@@ -122,10 +123,10 @@ class backend : public std::enable_shared_from_this<backend> {
                                                  const shape& s) const {
     return from_host(values, s);
   }
-  /// Makes a tensor of the floats in a block of host memory. A backend that computes with floats in
-  /// host memory can take over the block. Default: copies them.
-  [[nodiscard]] virtual tensor from_block(const memory_block& floats, const shape& s) const {
-    return from_host(std::span(static_cast<const float*>(floats.data()), s.size()), s);
+  /// Makes a tensor of floats in host memory that nobody changes. A backend that computes with
+  /// floats in host memory can use them where they are. Default: copies them.
+  [[nodiscard]] virtual tensor from_memory(const shared_floats& floats, const shape& s) const {
+    return from_host(floats.values, s);
   }
   /// Copies tensors of one number each to the host. A backend can start all copies before it waits
   /// for the first one.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "glia/backends/backend.hpp"
+#include "glia/core/shared_floats.hpp"
 #include "glia/graph/any_kernel.hpp"
 
 namespace glia {
@@ -73,9 +74,10 @@ class device {
   [[nodiscard]] tensor samples_from_host(std::span<const Number> values, const shape& s) const {
     return backend_->samples_from_host(values, s);
   }
-  /// Makes a tensor of the floats in a block of host memory, which the device may take over.
-  [[nodiscard]] tensor from_block(const memory_block& floats, const shape& s) const {
-    return backend_->from_block(floats, s);
+  /// Makes a tensor of floats in host memory. The device may use them where they are, without
+  /// changing them.
+  [[nodiscard]] tensor from_memory(const shared_floats& floats, const shape& s) const {
+    return backend_->from_memory(floats, s);
   }
   /// Copies tensors of one number each to the host.
   void numbers_to_host(std::span<const tensor> tensors, std::span<double> destination) const {

@@ -32,8 +32,8 @@ class host_memory_backend : public backend {
                                              const shape& s) const final;
   [[nodiscard]] GLIA_INLINE tensor from_host(std::span<const std::int32_t> values,
                                              const shape& s) const final;
-  [[nodiscard]] GLIA_INLINE tensor from_block(const memory_block& floats,
-                                              const shape& s) const final;
+  [[nodiscard]] GLIA_INLINE tensor from_memory(const shared_floats& floats,
+                                               const shape& s) const final;
   GLIA_INLINE void to_host(const tensor& x, std::span<float> destination) const final;
   GLIA_INLINE void to_host(const tensor& x, std::span<double> destination) const final;
   GLIA_INLINE void to_host(const tensor& x, std::span<std::int32_t> destination) const final;

@@ -73,10 +73,12 @@ GLIA_INLINE tensor host_memory_backend::from_host(std::span<const std::int32_t> 
                                                   const shape& s) const {
   return copied(values, {s, element::index});
 }
-GLIA_INLINE tensor host_memory_backend::from_block(const memory_block& floats,
-                                                   const shape& s) const {
-  return real_bytes_ == sizeof(float) ? tensor(floats, real_of(s), real_bytes_)
-                                      : backend::from_block(floats, s);
+GLIA_INLINE tensor host_memory_backend::from_memory(const shared_floats& floats,
+                                                    const shape& s) const {
+  detail::require_values(floats.values.size(), s);
+  return real_bytes_ == sizeof(float) && floats.is_aligned() && s.size() > 0
+             ? tensor::view(floats, s)
+             : backend::from_memory(floats, s);
 }
 GLIA_INLINE void host_memory_backend::to_host(const tensor& x, std::span<float> destination) const {
   copy_out(x, destination);

@@ -19,7 +19,7 @@ class mapped_file {
   explicit mapped_file(const std::filesystem::path& path) : mapped_file(readable_file(path)) {}
   explicit mapped_file(const readable_file& file) {
     if (file.size() > 0) {
-      bytes_ = {static_cast<const std::byte*>(file.map(0, file.size(), PROT_READ)), file.size()};
+      bytes_ = {static_cast<const std::byte*>(file.map()), file.size()};
     }
   }
   mapped_file(mapped_file&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}

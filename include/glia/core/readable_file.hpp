@@ -49,13 +49,10 @@ class readable_file {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// Maps `bytes` bytes from `offset`, which must be a multiple of the page size. If `address` is
-  /// null, the system selects the address; otherwise, the new mapping replaces an existing one at
-  /// `address`. Throws `data_error`, with the path, if the file cannot be read.
-  void* map(std::size_t offset, std::size_t bytes, int protection, void* address = nullptr) const {
-    void* const mapped =
-        mmap(address, bytes, protection, MAP_PRIVATE | (address != nullptr ? MAP_FIXED : 0),
-             descriptor_, static_cast<off_t>(offset));
+  /// Maps the whole file for reading. Throws `data_error`, with the path, if the file cannot be
+  /// read.
+  [[nodiscard]] const void* map() const {
+    void* const mapped = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor_, 0);
     require<data_error>(mapped != MAP_FAILED, path_.string(), ": cannot be read (", reason(), ")");
     return mapped;
   }

@@ -15,6 +15,7 @@
 #include "glia/core/error.hpp"
 #include "glia/core/file_source.hpp"
 #include "glia/core/named_tensor.hpp"
+#include "glia/core/shared_floats.hpp"
 #include "glia/core/whole_file.hpp"
 #include "glia/io/safetensors_reader.hpp"
 #include "glia/io/tensor_map.hpp"
@@ -60,7 +61,10 @@ class safetensors_writer {
                             ": expected names and metadata in UTF-8, got other bytes (", e.what(),
                             ")"));
     }
-    head.resize((head.size() + 7) / 8 * 8, ' ');  // so that the elements are aligned
+    // The elements begin at a multiple of the alignment, so that they can be used in a mapped file.
+    constexpr std::size_t alignment = shared_floats::alignment;
+    const std::size_t begin = (sizeof(std::uint64_t) + head.size() + alignment - 1) / alignment;
+    head.resize(begin * alignment - sizeof(std::uint64_t), ' ');
     write_whole_file(path_, [&](std::ostream& out) {
       const std::uint64_t length = head.size();
       out.write(reinterpret_cast<const char*>(&length), sizeof(length));

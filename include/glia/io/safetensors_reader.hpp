@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "glia/core/named_tensor.hpp"
 #include "glia/core/representable.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/core/shared_floats.hpp"
 #include "glia/io/tensor_map.hpp"
 
 // The safetensors format: 8 bytes with the length of the header, little-endian; the header, a JSON
@@ -194,6 +196,21 @@ class safetensors_reader {
       }
     }
     return tensors;
+  }
+
+  /// Returns the tensors of 32-bit floats by name, where they are in `bytes`, the bytes of this
+  /// file. `owner` keeps the bytes.
+  [[nodiscard]] std::map<std::string, shared_floats> floats_in(
+      std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) const {
+    std::map<std::string, shared_floats> result;
+    for (const place& p : places()) {
+      if (p.kind.dtype == "F32") {
+        const std::span<const std::byte> elements = bytes.subspan(data_ + p.first, p.end - p.first);
+        result[p.name] = {{reinterpret_cast<const float*>(elements.data()), elements.size() / 4},
+                          owner};
+      }
+    }
+    return result;
   }
 
   /// Returns the metadata of the header by name.

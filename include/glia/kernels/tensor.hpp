@@ -10,6 +10,7 @@
 #include "glia/core/error.hpp"
 #include "glia/core/memory_pool.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/core/shared_floats.hpp"
 #include "glia/kernels/kernel.hpp"
 
 namespace glia {
@@ -77,6 +78,19 @@ class tensor {
     return result;
   }
 
+  /// Makes a tensor of floats in host memory that nobody changes. Its elements are never
+  /// overwritten, because `unique` is false.
+  [[nodiscard]] static tensor view(const shared_floats& floats, const glia::shape& extents) {
+    tensor result = holding(floats.owner, real_of(extents));
+    result.home_ = tensor_home::host;
+    result.real_bytes_ = sizeof(float);
+    result.is_view_ = true;
+    // From the memory of the owner to that of the elements; it may wrap around.
+    result.offset_ = reinterpret_cast<std::uintptr_t>(floats.values.data()) -
+                     reinterpret_cast<std::uintptr_t>(result.block_.data());
+    return result;
+  }
+
   /// Makes a tensor that is value number `number` of a recorded graph.
   [[nodiscard]] static tensor recorded(std::uint32_t number, const tensor_spec& spec) {
     tensor result(memory_block(), spec, 0);
@@ -92,13 +106,15 @@ class tensor {
   /// Returns the bytes of a number of the tensor's device. 0 unless the tensor is in host memory.
   [[nodiscard]] std::size_t real_bytes() const noexcept { return real_bytes_; }
   /// Returns whether this is the only handle, so that the elements may be overwritten.
-  [[nodiscard]] bool unique() const noexcept { return block_.unique(); }
+  [[nodiscard]] bool unique() const noexcept { return !is_view_ && block_.unique(); }
   /// Returns whether the handle refers to a tensor.
   [[nodiscard]] explicit operator bool() const noexcept { return home_ != tensor_home::nowhere; }
 
   /// Returns the memory of a tensor in host memory, or null if the handle refers to no tensor.
   [[nodiscard]] std::uint8_t* bytes() const noexcept {
-    return block_ ? static_cast<std::uint8_t*>(block_.data()) + offset_ : nullptr;
+    return block_ ? reinterpret_cast<std::uint8_t*>(
+                        reinterpret_cast<std::uintptr_t>(block_.data()) + offset_)
+                  : nullptr;
   }
   /// Returns the elements of a tensor of integers in host memory.
   [[nodiscard]] std::int32_t* integers() const noexcept {
@@ -137,6 +153,7 @@ class tensor {
     result.type_ = type_;
     result.home_ = home_;
     result.real_bytes_ = real_bytes_;
+    result.is_view_ = is_view_;
     return result;
   }
   /// Turns an uncounted handle into a counted handle.
@@ -194,6 +211,7 @@ class tensor {
   element type_ = element::none;
   tensor_home home_ = tensor_home::nowhere;
   std::uint8_t real_bytes_ = 0;
+  bool is_view_ = false;  // whether the elements must not be overwritten
 };
 
 /// Returns the shape and element type of a tensor.

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "glia/core/error.hpp"
-#include "glia/core/memory_pool.hpp"
 #include "glia/core/random.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/core/shared_floats.hpp"
 
 namespace glia {
 
@@ -23,11 +23,11 @@ class initializer {
  public:
   using function = std::function<void(std::span<float>, const shape&, random_stream&)>;
 
-  using place = std::function<memory_block()>;
+  using place = std::function<shared_floats()>;
 
-  /// Makes an initializer from a name and a function. The optional function `in_place` returns
-  /// memory that already holds the values as contiguous floats, for the parameter to own. It
-  /// returns an empty block if there is no such memory. Throws `value_error` if the function is
+  /// Makes an initializer from a name and a function. The optional function `in_place` returns the
+  /// values in row-major order if they are in memory already, where a device may use them, and
+  /// otherwise nothing. Throws `value_error` if the function is
   /// empty.
   initializer(std::string name, function fill, place in_place = {})
       : name_(std::move(name)),
@@ -41,8 +41,8 @@ class initializer {
   void operator()(std::span<float> values, const shape& s, random_stream& random) const {
     (*fill_)(values, s, random);
   }
-  /// Returns memory that already holds the values, or an empty block if the function must set them.
-  [[nodiscard]] memory_block in_place() const { return in_place_ ? in_place_() : memory_block{}; }
+  /// Returns the values that are in memory already, or nothing if the function must set them.
+  [[nodiscard]] shared_floats in_place() const { return in_place_ ? in_place_() : shared_floats{}; }
 
   friend bool operator==(const initializer& a, const initializer& b) { return a.name_ == b.name_; }
   friend std::ostream& operator<<(std::ostream& out, const initializer& i) {

@@ -55,8 +55,8 @@ GLIA_INLINE parameter_list make_parameters(const std::vector<parameter_spec>& sp
   std::vector<float> values;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const shape& extents = specs[i].shape;
-    if (memory_block block = specs[i].initial.in_place()) {
-      result.push_back({specs[i], device.from_block(block, extents)});
+    if (const shared_floats known = specs[i].initial.in_place(); !known.values.empty()) {
+      result.push_back({specs[i], device.from_memory(known, extents)});
       continue;
     }
     const auto no_memory = [&] {

@@ -18,6 +18,7 @@
 #include "glia/core/file_source.hpp"
 #include "glia/core/named_tensor.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/core/shared_floats.hpp"
 #include "glia/core/xtensor.hpp"
 #include "glia/io/checked_content.hpp"
 #include "glia/layers/option_writer.hpp"
@@ -89,11 +90,12 @@ inline void require_model(const std::string& file, const safetensors_content& co
                       "'; the file was written by another version of glia");
 }
 
-/// Returns the tensors of a file for the parameters of a model, on a device.
-[[nodiscard]] inline std::vector<tensor> tensors_for(const std::string& file,
-                                                     const safetensors_content& content,
-                                                     const std::vector<parameter_spec>& parameters,
-                                                     const device& target) {
+/// Returns the tensors of a file for the parameters of a model, on a device. The device may use
+/// those that are `in_place`.
+[[nodiscard]] inline std::vector<tensor> tensors_for(
+    const std::string& file, const safetensors_content& content,
+    const std::vector<parameter_spec>& parameters, const device& target,
+    const std::map<std::string, shared_floats>& in_place = {}) {
   std::map<std::string_view, const named_tensor*> by_name;
   for (const named_tensor& t : content.tensors) {
     by_name.emplace(t.name, &t);
@@ -106,7 +108,9 @@ inline void require_model(const std::string& file, const safetensors_content& co
     const named_tensor& found = *entry->second;
     require<data_error>(found.shape == p.shape, file, ": expected the tensor '", p.name,
                         "' of shape ", p.shape, ", got ", found.shape, "; the file is damaged");
-    result.push_back(tensor_of(target, found.values, p.shape));
+    const auto known = in_place.find(p.name);
+    result.push_back(known != in_place.end() ? target.from_memory(known->second, p.shape)
+                                             : tensor_of(target, found.values, p.shape));
   }
   require<data_error>(
       content.tensors.size() == result.size() || content.metadata.at("glia") == checkpoint_file,
@@ -156,6 +160,10 @@ void save(const Model& net, const std::filesystem::path& path, const save_option
   for (const auto& p : net.core().parameters_now()) {
     content.tensors.push_back({p.spec.name, p.spec.shape, numbers_of(net.device(), p.value)});
   }
+  // Tensors of whole cache lines come first, so that they can be used in a mapped file.
+  std::stable_partition(content.tensors.begin(), content.tensors.end(), [](const named_tensor& t) {
+    return t.shape.size() * sizeof(float) % shared_floats::alignment == 0;
+  });
   if (options.example) {
     content.tensors.push_back(detail::array_tensor(detail::example_inputs, *options.example));
     content.tensors.push_back(

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,6 +76,11 @@ struct open_options {
   /// model, relative to the largest absolute value of the outputs in the file. See
   /// `save_options::example`.
   double tolerance = 1e-3;
+  /// Whether the parameters stay in the file or in the bytes in memory and are not copied, as far
+  /// as they are aligned to 64 bytes and the device computes with floats in host memory. Processes
+  /// that open the same file then share its memory. The file must not be changed, and the bytes
+  /// must exist, as long as the model and its copies. A training copies the parameters first.
+  bool in_place = false;
 };
 
 /// Opens a model that `save` wrote. The file describes the network, so that the program need not.
@@ -91,7 +97,7 @@ struct open_options {
 /// Throws `data_error`, with the path, if the file is damaged or was not written by `save`; if it
 /// contains a layer that cannot be described, with the name of the layer; or if the outputs of its
 /// example differ. Needs nlohmann-json: link `glia::safetensors`.
-[[nodiscard]] model<any_layer> open(const file_source& file, const open_options& options = {});
+[[nodiscard]] model<any_layer> open(const file_source& source, const open_options& options = {});
 
 namespace detail {
 
@@ -200,6 +206,22 @@ class option_reader {
   stored_value object_;
   std::vector<std::string> asked_;
 };
+
+/// The network that a file describes.
+struct stored_network {
+  any_layer layers;
+  shape sample;
+};
+
+/// Returns the network that the metadata of a file describe. Throws `data_error` as `open` does.
+[[nodiscard]] stored_network read_network(const std::string& file,
+                                          const std::map<std::string, std::string>& metadata,
+                                          const std::vector<layer_type>& own_layers);
+
+/// Returns the layers of glia that `open` makes and that are no templates.
+[[nodiscard]] const std::vector<layer_type>& known_layer_types();
+/// Returns whether `open` makes compositions of this name from `any_layer`.
+[[nodiscard]] bool is_known_composition(std::string_view name);
 
 }  // namespace detail
 

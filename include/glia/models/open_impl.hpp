@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -15,7 +16,10 @@
 #include <vector>
 
 #include "glia/core/inline.hpp"
+#include "glia/core/mapped_file.hpp"
 #include "glia/core/parse_number.hpp"
+#include "glia/core/shared_floats.hpp"
+#include "glia/io/safetensors_reader.hpp"
 #include "glia/models/any_compositions.hpp"
 #include "glia/models/model_file.hpp"
 #include "glia/models/open.hpp"
@@ -74,13 +78,16 @@ using read_function = any_layer (*)(option_reader&);
   return found == readers.end() ? nullptr : found->second;
 }
 
+GLIA_INLINE bool is_known_composition(std::string_view name) {
+  return composition_reader(name) != nullptr;
+}
+
 template <class... Layers>
 [[nodiscard]] std::vector<layer_type> layer_types() {
   return {layer_type::of<Layers>()...};
 }
 
-/// Returns the layers of glia that are no templates.
-[[nodiscard]] inline const std::vector<layer_type>& known_layer_types() {
+GLIA_INLINE const std::vector<layer_type>& known_layer_types() {
   static const std::vector<layer_type> types =
       layer_types<avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, conv1d, conv1d_transpose, conv2d,
                   conv2d_transpose, conv3d, crop2d, dense, depthwise_conv2d, dropout, embedding,
@@ -323,25 +330,19 @@ GLIA_INLINE void option_reader::read(const stored_value& value, activation& opti
   fail(value, "the name of an activation of glia");
 }
 
-/// The network that a file describes.
-struct stored_network {
-  any_layer layers;
-  shape sample;
-};
-
-/// Returns the network that the metadata of a file describe.
-[[nodiscard]] inline stored_network read_network(const std::string& file,
-                                                 const std::map<std::string, std::string>& metadata,
-                                                 const std::vector<layer_type>& own_layers) {
+GLIA_INLINE stored_network read_network(const std::string& file,
+                                        const std::map<std::string, std::string>& metadata,
+                                        const std::vector<layer_type>& own_layers) {
   const auto kind = metadata.find("glia");
   require<data_error>(kind == metadata.end() || kind->second != checkpoint_file, file,
                       ": the file is a checkpoint of a training, which does not describe the "
                       "network; describe it in the program, and use glia::load and glia::save");
   const auto entry = metadata.find(std::string(network_key));
-  require<data_error>(entry != metadata.end(), file,
-                      ": the file does not describe the network, because an earlier version of glia or "
-                      "another program wrote it; describe the network in the program, and use "
-                      "glia::load, or glia::load_parameters for files of other programs");
+  require<data_error>(
+      entry != metadata.end(), file,
+      ": the file does not describe the network, because an earlier version of glia or "
+      "another program wrote it; describe the network in the program, and use "
+      "glia::load, or glia::load_parameters for files of other programs");
   const nlohmann::json whole = nlohmann::json::parse(entry->second, nullptr, false);
   require<data_error>(whole.is_object() && whole.contains("version"), file,
                       ": the description of the network is not valid JSON; the file is damaged");
@@ -402,16 +403,23 @@ inline void require_example(const std::string& file, const model<any_layer>& net
 
 }  // namespace detail
 
-GLIA_INLINE model<any_layer> open(const file_source& file, const open_options& options) {
+GLIA_INLINE model<any_layer> open(const file_source& source, const open_options& options) {
+  const bool maps = options.in_place && !source.is_memory();
+  const auto mapping = maps ? std::make_shared<const detail::mapped_file>(source.path()) : nullptr;
+  const file_source file = maps ? file_source(mapping->bytes(), source.name()) : source;
   std::vector<named_tensor> example;
   const safetensors_content content = detail::read_model_file(file, &example);
+  std::map<std::string, shared_floats> in_place;
+  if (options.in_place) {
+    in_place = detail::safetensors_reader(file).floats_in(file.bytes(), mapping);
+  }
   detail::stored_network network =
       detail::read_network(file.name(), content.metadata, options.layers);
   detail::require_model(file.name(), content);
   try {
     model_plan plan = plan_model(network.layers, network.sample, options.device.fused());
     std::vector<tensor> tensors =
-        detail::tensors_for(file.name(), content, plan.parameters, options.device);
+        detail::tensors_for(file.name(), content, plan.parameters, options.device, in_place);
     const std::vector<parameter_spec> specs = plan.parameters;
     // The values come from the file, so that the initializers need not run.
     for (parameter_spec& spec : plan.parameters) {

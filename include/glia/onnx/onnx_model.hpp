@@ -209,14 +209,15 @@ struct onnx_model::layer_of_part {
   }
 
   [[nodiscard]] initializer initial(std::size_t w) const {
-    return {
-        text(file.content_->name(), ": ", file_graph.weights[w].name),
-        [content = file.content_, weight = file_graph.weights[w]](std::span<float> destination,
-                                                                  const shape&, random_stream&) {
-          const std::vector<float> numbers = weight.read();
-          std::copy(numbers.begin(), numbers.end(), destination.begin());
-        },
-        [content = file.content_, weight = file_graph.weights[w]] { return weight.in_place(); }};
+    return {text(file.content_->name(), ": ", file_graph.weights[w].name),
+            [content = file.content_, weight = file_graph.weights[w]](
+                std::span<float> destination, const shape&, random_stream&) {
+              const std::vector<float> numbers = weight.read();
+              std::copy(numbers.begin(), numbers.end(), destination.begin());
+            },
+            [content = file.content_, weight = file_graph.weights[w]] {
+              return weight.in_place(content);
+            }};
   }
 
   mutable tensor* changing_ = nullptr;

@@ -18,7 +18,6 @@
 #include "glia/core/file_source.hpp"
 #include "glia/core/input_file.hpp"
 #include "glia/core/mapped_file.hpp"
-#include "glia/core/readable_file.hpp"
 #include "glia/onnx/proto.hpp"
 #include "glia/onnx/reading/tensor.hpp"
 #include "glia/onnx/reading/tensor_data.hpp"
@@ -154,8 +153,7 @@ class model_content {
         number(length);
       }
     }
-    const external_file& other = open_external(location, proto.name());
-    const std::span<const std::byte> bytes = other.content.bytes();
+    const std::span<const std::byte> bytes = open_external(location, proto.name()).bytes();
     require<data_error>(offset <= bytes.size(), "the tensor '", proto.name(), "' begins at byte ",
                         offset, " of ", location, ", which has ", bytes.size(), " bytes");
     const std::size_t byte_count =
@@ -165,22 +163,15 @@ class model_content {
     require<data_error>(byte_count <= bytes.size() - offset, "the tensor '", proto.name(),
                         "' needs ", byte_count, " bytes at offset ", offset, " of ", location,
                         ", which has ", bytes.size(), " bytes");
-    return {&proto, bytes.subspan(offset, byte_count), &other.file, offset};
+    return {&proto, bytes.subspan(offset, byte_count)};
   }
-
-  struct external_file {
-    glia::detail::readable_file file;
-    glia::detail::mapped_file content;
-
-    explicit external_file(const std::filesystem::path& path) : file(path), content(file) {}
-  };
 
   /// Opens a file in the folder of the model. Paths that lead out of the folder, by `..` or through
   /// symbolic links, are refused, because a downloaded model must not read arbitrary files. If the
   /// model file is itself a symbolic link, as in download caches, the folder of its target is
   /// allowed, too.
-  [[nodiscard]] const external_file& open_external(const std::string& location,
-                                                   std::string_view tensor) {
+  [[nodiscard]] const glia::detail::mapped_file& open_external(const std::string& location,
+                                                               std::string_view tensor) {
     namespace fs = std::filesystem;
     require<data_error>(!is_memory_, "the tensor '", tensor, "' refers to the file '", location,
                         "', but a model in memory has no folder; write the weights into the model");
@@ -219,7 +210,7 @@ class model_content {
   bool is_memory_;
   ::onnx::ModelProto message_;
   std::int64_t opset_ = 0;
-  std::map<std::string, external_file> external_files_;
+  std::map<std::string, glia::detail::mapped_file> external_files_;
   std::map<const ::onnx::TensorProto*, weight> weights_;
   std::map<std::pair<std::string, std::string>, const ::onnx::FunctionProto*> functions_;
 };

@@ -6,11 +6,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "glia/core/input_file.hpp"
-#include "glia/core/mapped_block.hpp"
 #include "glia/core/output_kind.hpp"
+#include "glia/core/shared_floats.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/onnx/reading/model_content.hpp"
 #include "glia/onnx/reading/tensor.hpp"
@@ -33,18 +34,19 @@ struct graph_weight {
     std::vector<float> elements = floats_of(*source);
     return has_file_order() ? elements : in_order(elements, split, places);
   }
-  /// Returns the numbers as a mapped block of memory, if the weight is large and another file
-  /// contains it in this layout. Otherwise returns nothing.
-  [[nodiscard]] memory_block in_place() const {
+  /// Returns the numbers where they are, if the weight is large and a mapped file contains it in
+  /// this layout. Otherwise returns nothing. `content` keeps the file.
+  [[nodiscard]] shared_floats in_place(std::shared_ptr<const void> content) const {
     constexpr std::size_t min_size = 1 << 16;  // bytes; smaller weights are copied
     const tensor_data& data = source->data;
-    const bool is_mappable = data.file != nullptr && !source->steps && has_file_order() &&
+    const std::span<const std::byte> bytes = data.external_bytes;
+    const shared_floats floats{
+        {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)},
+        std::move(content)};
+    const bool is_in_place = !source->steps && has_file_order() && bytes.size() >= min_size &&
                              data.message->data_type() == ::onnx::TensorProto::FLOAT &&
-                             data.offset % glia::detail::mapped_block_alignment == 0 &&
-                             data.external_bytes.size() >= min_size;
-    return is_mappable
-               ? glia::detail::map_block(*data.file, data.offset, data.external_bytes.size())
-               : memory_block{};
+                             floats.is_aligned();
+    return is_in_place ? floats : shared_floats{};
   }
 
  private:

@@ -22,8 +22,6 @@ struct tensor_data {
   const ::onnx::TensorProto* message = nullptr;
   /// Bytes of the tensor, if they are in another file.
   std::span<const std::byte> external_bytes{};
-  const glia::detail::readable_file* file = nullptr;  ///< External file with the bytes.
-  std::size_t offset = 0;                             ///< Offset of the bytes in that file.
 };
 
 [[nodiscard]] inline dims extents_of(const ::onnx::TensorProto& message) {
