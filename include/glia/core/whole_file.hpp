@@ -86,7 +86,7 @@ class part_file {
       if (!entry.path().filename().string().starts_with(part_name)) {
         continue;
       }
-      const int file = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+      const int file = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
       if (file >= 0 && flock(file, LOCK_SH | LOCK_NB) == 0) {
         unlink(entry.path().c_str());
       }
@@ -111,7 +111,7 @@ class part_file {
     // After a power failure, the file is complete under either name. It is no error if the folder
     // cannot be opened or synchronized.
     const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
-    const int names = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int names = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (names >= 0) {
       fsync(names);
       close(names);

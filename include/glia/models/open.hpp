@@ -218,6 +218,11 @@ struct stored_network {
                                           const std::map<std::string, std::string>& metadata,
                                           const std::vector<layer_type>& own_layers);
 
+/// Plans a network in a file for a device. Throws `data_error`, with the name of the file, if the
+/// layers do not fit together.
+[[nodiscard]] model_plan plan_network(const std::string& file, const stored_network& network,
+                                      const device& target);
+
 /// Returns the layers of glia that `open` makes and that are no templates.
 [[nodiscard]] const std::vector<layer_type>& known_layer_types();
 /// Returns whether `open` makes compositions of this name from `any_layer`.

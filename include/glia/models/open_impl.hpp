@@ -7,8 +7,10 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -225,8 +227,9 @@ GLIA_INLINE void option_reader::read(const stored_value& value, bool& option) co
   option = value.json->get<bool>();
 }
 GLIA_INLINE void option_reader::read(const stored_value& value, std::size_t& option) const {
-  if (!value.json->is_number_unsigned()) {
-    fail(value, "a whole number of at least 0");
+  constexpr std::size_t largest = std::size_t{1} << 31;
+  if (!value.json->is_number_unsigned() || value.json->get<std::size_t>() > largest) {
+    fail(value, text("a whole number from 0 to ", largest));
   }
   option = value.json->get<std::size_t>();
 }
@@ -360,6 +363,34 @@ GLIA_INLINE stored_network read_network(const std::string& file,
   return result;
 }
 
+GLIA_INLINE model_plan plan_network(const std::string& file, const stored_network& network,
+                                    const device& target) {
+  constexpr std::size_t most_layers = 20'000;
+  std::size_t layers = 0;
+  const auto count = [&](const std::string&, variable&) {
+    require<data_error>(++layers <= most_layers, file, ": the network has more than ", most_layers,
+                        " layers");
+  };
+  const layer_probe probe(count);
+  const auto describe = [&](scope& s, variable x) {
+    s.set_probe(probe);
+    return s.run_model(network.layers, std::move(x));
+  };
+  try {
+    model_plan result = plan(describe, network.sample, target.fused());
+    result.description = network.layers.description();
+    return result;
+  } catch (const value_error& e) {
+    throw data_error(text(file, ": the network in the file is wrong: ", e.what()));
+  } catch (const shape_error& e) {
+    throw data_error(text(file, ": the network in the file is wrong: ", e.what()));
+  } catch (const std::bad_alloc&) {
+    throw data_error(text(file, ": there is not enough memory for the network in the file"));
+  } catch (const std::length_error&) {
+    throw data_error(text(file, ": there is not enough memory for the network in the file"));
+  }
+}
+
 /// Throws `data_error` if a model computes other outputs for the example of its file.
 inline void require_example(const std::string& file, const model<any_layer>& net,
                             const std::vector<named_tensor>& example, double tolerance) {
@@ -416,27 +447,20 @@ GLIA_INLINE model<any_layer> open(const file_source& source, const open_options&
   detail::stored_network network =
       detail::read_network(file.name(), content.metadata, options.layers);
   detail::require_model(file.name(), content);
-  try {
-    model_plan plan = plan_model(network.layers, network.sample, options.device.fused());
-    std::vector<tensor> tensors =
-        detail::tensors_for(file.name(), content, plan.parameters, options.device, in_place);
-    const std::vector<parameter_spec> specs = plan.parameters;
-    // The values come from the file, so that the initializers need not run.
-    for (parameter_spec& spec : plan.parameters) {
-      spec.initial = initializer("none", [](std::span<float>, const shape&, random_stream&) {});
-    }
-    model<any_layer> net(std::move(network.layers), std::move(plan), network.sample,
-                         options.device);
-    for (std::size_t i = 0; i < specs.size(); ++i) {
-      net.parameters()[i] = {specs[i], std::move(tensors[i])};
-    }
-    detail::require_example(file.name(), net, example, options.tolerance);
-    return net;
-  } catch (const value_error& e) {
-    throw data_error(text(file.name(), ": the network in the file is wrong: ", e.what()));
-  } catch (const shape_error& e) {
-    throw data_error(text(file.name(), ": the network in the file is wrong: ", e.what()));
+  model_plan plan = detail::plan_network(file.name(), network, options.device);
+  std::vector<tensor> tensors =
+      detail::tensors_for(file.name(), content, plan.parameters, options.device, in_place);
+  const std::vector<parameter_spec> specs = plan.parameters;
+  // The values come from the file, so that the initializers need not run.
+  for (parameter_spec& spec : plan.parameters) {
+    spec.initial = initializer("none", [](std::span<float>, const shape&, random_stream&) {});
   }
+  model<any_layer> net(std::move(network.layers), std::move(plan), network.sample, options.device);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    net.parameters()[i] = {specs[i], std::move(tensors[i])};
+  }
+  detail::require_example(file.name(), net, example, options.tolerance);
+  return net;
 }
 
 }  // namespace glia
