@@ -110,10 +110,14 @@ class memory_pool {
       }
     }
 
-    shard& of_this_thread() {
+    static std::size_t thread_number() {
       static std::atomic<std::size_t> threads{0};
       thread_local const std::size_t number = threads.fetch_add(1, std::memory_order_relaxed);
-      std::atomic<shard*>& mine = shards[number % used];
+      return number;
+    }
+    shard& of_this_thread() {
+      // The first use of a variable of a thread can allocate memory.
+      std::atomic<shard*>& mine = shards[used == 1 ? 0 : thread_number() % used];
       if (shard* const existing = mine.load(std::memory_order_acquire)) {
         return *existing;
       }

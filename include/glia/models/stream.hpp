@@ -18,6 +18,10 @@ struct stream_options {
   /// Largest number of steps of a sequence, if the model has layers that need one, such as
   /// attention. By default, 0, it is the number of steps of a sample of the model.
   std::size_t max_steps = 0;
+  /// Blocks of up to this number of steps are ready for real time after `start`: the stream has
+  /// compiled their graphs and allocated their memory. By default, 0, the first block of a length
+  /// does both.
+  std::size_t prepared_steps = 0;
 };
 
 /// The state of sequences that run through a `stream`: the values of earlier steps that its layers

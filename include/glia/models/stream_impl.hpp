@@ -1,13 +1,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <limits>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,36 @@
 namespace glia {
 
 namespace detail {
+
+/// The working memory of a call of a stream.
+template <class T>
+struct stream_buffers {
+  std::vector<tensor*> inputs;  ///< The inputs of the graph that vary.
+  std::vector<T> steps;         ///< The steps of all sequences for one graph.
+  std::vector<T> outputs;       ///< The outputs of all sequences of one graph.
+};
+
+/// The working memory for calls of a stream. It keeps that of one call for the next call, so a
+/// thread that calls alone allocates it once. Taking it needs no lock.
+template <class T>
+class stream_memory {
+ public:
+  stream_memory() = default;
+  stream_memory(const stream_memory&) = delete;
+  stream_memory& operator=(const stream_memory&) = delete;
+  ~stream_memory() { delete spare_.load(); }
+
+  [[nodiscard]] std::unique_ptr<stream_buffers<T>> take() const {
+    std::unique_ptr<stream_buffers<T>> taken(spare_.exchange(nullptr));
+    return taken ? std::move(taken) : std::make_unique<stream_buffers<T>>();
+  }
+  void give_back(std::unique_ptr<stream_buffers<T>> used) const {
+    delete spare_.exchange(used.release());
+  }
+
+ private:
+  mutable std::atomic<stream_buffers<T>*> spare_{nullptr};
+};
 
 /// A snapshot of a model, and its compiled graphs for blocks of steps.
 class stream_programs {
@@ -48,8 +80,7 @@ class stream_programs {
         integers_.back().end = std::numeric_limits<std::size_t>::max();  // of any number of steps
       }
     }
-    blocks_[1] = compile(1);
-    const graph& first = blocks_[1]->calls();
+    const graph& first = block(1).calls();
     const value_id position = first.inputs()[1].value;
     if (graph_uses(first).takers(position).empty()) {
       options_.max_steps = std::numeric_limits<std::size_t>::max();
@@ -58,6 +89,9 @@ class stream_programs {
       if (input.changes()) {
         states_.push_back(first.spec(input.value).shape);
       }
+    }
+    for (std::size_t steps = 2; steps <= prepared_steps(); steps *= 2) {
+      static_cast<void>(block(steps));
     }
   }
 
@@ -76,20 +110,36 @@ class stream_programs {
     return batch_of(options_.batch_size, batch_of(steps, step));
   }
 
-  /// Returns the compiled graph for blocks of `steps` steps.
-  [[nodiscard]] std::shared_ptr<const inference> block(std::size_t steps) const {
-    const std::lock_guard guard(lock_);
-    auto& known = blocks_[steps];
-    if (!known) {
-      known = compile(steps);
+  /// The number of steps of the longest blocks that never allocate memory. 0 if there are none.
+  [[nodiscard]] std::size_t prepared_steps() const {
+    return std::min(options_.prepared_steps, options_.max_steps);
+  }
+
+  /// Returns the compiled graph for blocks of `steps` steps, which is a power of two.
+  [[nodiscard]] const inference& block(std::size_t steps) const {
+    std::atomic<const inference*>& known =
+        compiled_[static_cast<std::size_t>(std::countr_zero(steps))];
+    if (const inference* const compiled = known.load(std::memory_order_acquire)) {
+      return *compiled;
     }
-    return known;
+    const std::lock_guard guard(compiling_);
+    if (known.load(std::memory_order_relaxed) == nullptr) {
+      blocks_.push_back(compile(steps));
+      known.store(blocks_.back().get(), std::memory_order_release);
+    }
+    return *known.load(std::memory_order_relaxed);
+  }
+
+  /// Returns the working memory for calls with numbers of type T.
+  template <class T>
+  [[nodiscard]] const stream_memory<T>& memory() const {
+    return std::get<stream_memory<T>>(memory_);
   }
 
  private:
   /// Records and compiles a block. The inputs of the graph are the steps, the position, the states
   /// and the parameters.
-  [[nodiscard]] std::shared_ptr<const inference> compile(std::size_t steps) const {
+  [[nodiscard]] std::unique_ptr<const inference> compile(std::size_t steps) const {
     recorder rec(net_.device().fused());
     glia::tape tape(rec);
     const variable x = tape.constant(rec.samples("steps", real_of(batch(steps, step_))));
@@ -110,7 +160,7 @@ class stream_programs {
                 inputs.begin() + 2 + static_cast<std::ptrdiff_t>(parameters.size()), inputs.end());
     auto programs =
         inference_programs::make(rec, net_.device(), options_.batch_size, false, nullptr, varying);
-    return std::make_shared<const inference>(std::move(programs), net_.parameters());
+    return std::make_unique<const inference>(std::move(programs), net_.parameters());
   }
 
   model_core net_;
@@ -119,8 +169,12 @@ class stream_programs {
   shape output_;
   std::vector<integer_range> integers_;
   std::vector<shape> states_;
-  mutable std::mutex lock_;
-  mutable std::map<std::size_t, std::shared_ptr<const inference>> blocks_;
+  std::tuple<stream_memory<float>, stream_memory<double>> memory_;
+  mutable std::mutex compiling_;
+  mutable std::vector<std::unique_ptr<const inference>> blocks_;
+  /// The blocks of 1, 2, 4, ... steps. Null before they are compiled.
+  mutable std::array<std::atomic<const inference*>, std::numeric_limits<std::size_t>::digits>
+      compiled_{};
 };
 
 }  // namespace detail
@@ -132,6 +186,24 @@ GLIA_INLINE stream_state stream::start() const {
   stream_state state;
   for (const shape& s : programs_->states()) {
     state.values.push_back(programs_->device().run(kernels::full{s, 0}));
+  }
+  const std::size_t longest = programs_->prepared_steps();
+  if (longest == 0) {
+    return state;
+  }
+  // These lengths contain all pieces of shorter blocks, alone and beside others. Their memory stays
+  // in the pool of the device. The first call copies the state, the second one begins with a state
+  // of its own, and the third one finds all blocks that the others borrowed.
+  const std::size_t largest_piece = std::bit_floor(longest);
+  const std::vector<float> steps(batch_size() * longest * step_shape().size());
+  std::vector<float> outputs(batch_size() * longest * output_shape().size());
+  for (const std::size_t count : {longest, largest_piece, largest_piece - 1}) {
+    stream_state copy = state;
+    for (int call = 0; call < 3; ++call) {
+      copy.steps = 0;
+      run(std::span(steps).first(batch_size() * count * step_shape().size()),
+          std::span(outputs).first(batch_size() * count * output_shape().size()), copy);
+    }
   }
   return state;
 }
@@ -180,51 +252,49 @@ void stream::compute(std::span<const T> steps, std::span<T> outputs, stream_stat
     return;
   }
   require_integers(programs_->integers(), steps, count * step_size);
-  std::vector<std::shared_ptr<const inference>> blocks;  // compiled before the state changes
-  for (std::size_t done = 0; done < count; done += std::bit_floor(count - done)) {
-    blocks.push_back(programs_->block(std::bit_floor(count - done)));
+  const auto piece_after = [&](std::size_t done) { return std::bit_floor(count - done); };
+  for (std::size_t done = 0; done < count; done += piece_after(done)) {
+    static_cast<void>(programs_->block(piece_after(done)));  // compiles before the state changes
   }
   const glia::device& device = programs_->device();
-  std::vector<T> packed_steps;
-  std::vector<T> packed_outputs;
-  std::vector<tensor*> inputs;
-  std::size_t done = 0;
-  for (const std::shared_ptr<const inference>& block : blocks) {
-    const std::size_t piece = std::bit_floor(count - done);
+  auto buffers = programs_->memory<T>().take();
+  std::size_t piece = 0;
+  for (std::size_t done = 0; done < count; done += piece) {
+    piece = piece_after(done);
     const bool whole = piece == count || sequences == 1;
     std::span<const T> x =
         steps.subspan(done * step_size, whole ? piece * sequences * step_size : 0);
     std::span<T> y =
         outputs.subspan(done * output_size, whole ? piece * sequences * output_size : 0);
     if (!whole) {
-      packed_steps.resize(sequences * piece * step_size);
-      packed_outputs.resize(sequences * piece * output_size);
+      buffers->steps.resize(sequences * piece * step_size);
+      buffers->outputs.resize(sequences * piece * output_size);
       for (std::size_t n = 0; n < sequences; ++n) {
         std::copy_n(&steps[(n * count + done) * step_size], piece * step_size,
-                    &packed_steps[n * piece * step_size]);
+                    &buffers->steps[n * piece * step_size]);
       }
-      x = packed_steps;
-      y = packed_outputs;
+      x = buffers->steps;
+      y = buffers->outputs;
     }
     tensor samples = device.samples_from_host(x, programs_->batch(piece, step_shape()));
     const auto position_number = static_cast<float>(state.steps);
     tensor position = device.from_host(std::span<const float>(&position_number, 1), {});
-    inputs.assign({&samples, &position});
+    buffers->inputs.assign({&samples, &position});
     for (tensor& value : state.values) {
-      inputs.push_back(&value);
+      buffers->inputs.push_back(&value);
     }
     tensor result;
-    block->run(inputs, std::span(&result, 1));
+    programs_->block(piece).run(buffers->inputs, std::span(&result, 1));
     device.to_host(result, y);
     if (!whole) {
       for (std::size_t n = 0; n < sequences; ++n) {
-        std::copy_n(&packed_outputs[n * piece * output_size], piece * output_size,
+        std::copy_n(&buffers->outputs[n * piece * output_size], piece * output_size,
                     &outputs[(n * count + done) * output_size]);
       }
     }
     state.steps += piece;
-    done += piece;
   }
+  programs_->memory<T>().give_back(std::move(buffers));
 }
 
 GLIA_INLINE void stream::run(std::span<const float> steps, std::span<float> outputs,

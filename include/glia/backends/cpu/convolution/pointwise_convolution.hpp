@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 #include "glia/backends/cpu/products/dense_product.hpp"
 #include "glia/backends/cpu/products/epilogue.hpp"
@@ -33,13 +34,16 @@ class pointwise_convolution {
   /// gradient of the output.
   void multiply(const memory_pool& memory, const T* x, const matrix<T>& w, T* y,
                 const epilogue<T>& last) const {
-    const single_threaded_blas one_thread_each;
     const std::size_t inputs = w.transposed ? outputs_ : inputs_;
     const std::size_t outputs = w.transposed ? inputs_ : outputs_;
     const std::size_t block = pixels_per_block();
     with_isa(team_->level(), [&](auto loops) {
       using dense = dense_product<T, decltype(loops)>;
       const bool by_blas = !dense::replaces_blas(*team_);
+      std::optional<single_threaded_blas> one_thread_each;
+      if (by_blas) {
+        one_thread_each.emplace();
+      }
       const detail::host_tensor<T> packed =
           by_blas || pixels_ <= block ? detail::host_tensor<T>{}
                                       : packed_matrix(loops, *team_, memory, w, inputs, outputs);

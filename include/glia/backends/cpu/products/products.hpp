@@ -106,9 +106,14 @@ class products {
     with_isa(team_->level(), [&](auto loops) {
       using sparse = sparse_product<T, decltype(loops)>;
       using dense = dense_product<T, decltype(loops)>;
-      if (sparse::possible(s) && density_of(left, s) < sparse::worthwhile_density &&
-          sparse::multiply(loops, *team_, memory, left, right, c, s, last)) {
-        return;
+      if (sparse::possible(s)) {
+        if (density_of(left, s) < sparse::worthwhile_density) {
+          if (sparse::multiply(loops, *team_, memory, left, right, c, s, last)) {
+            return;
+          }
+        } else if (team_->threads() == 1) {
+          sparse::reserve(memory, s);  // for real time, memory must not depend on the numbers
+        }
       }
       if (dense::preferred(*team_, s)) {
         dense::multiply(loops, *team_, memory, left, right, c, s, last, packed);

@@ -35,15 +35,20 @@ class sparse_product {
     return s.m >= 16 && s.n >= 16 && s.k >= 16;
   }
 
+  /// Makes sure that `memory` has free blocks for the lists of a product of these sizes. A later
+  /// call with more zeros then takes no memory from the system.
+  static void reserve(const memory_pool& memory, const kernels::matmul_sizes& s) {
+    const list_memory room(memory, s);
+  }
+
   /// Computes C. Returns false if an element of B is not finite; C must then be computed again.
   [[nodiscard]] static bool multiply(const Loops& loops, const workers& team,
                                      const memory_pool& memory, const matrix<T>& a,
                                      const matrix<T>& b, T* c, const kernels::matmul_sizes& s,
                                      const epilogue<T>& last) {
+    const list_memory room(memory, s);
     const depths depth(s.k);
-    const detail::host_tensor<nonzero<T>> entries(memory, {depth.blocks * s.m, depth.size});
-    const detail::host_tensor<std::uint32_t> counts(memory, {depth.blocks, s.m});
-    const row_lists lists{depth, s.m, entries.data(), counts.data()};
+    const row_lists lists{depth, s.m, room.entries.data(), room.counts.data()};
     team.run((s.m + rows_per_list_task - 1) / rows_per_list_task,
              [&](std::size_t task, std::size_t) {
                const std::size_t row = task * rows_per_list_task;
@@ -110,6 +115,16 @@ class sparse_product {
     std::size_t extent;
     std::size_t blocks;
     std::size_t size;
+  };
+
+  /// The memory of the lists.
+  struct list_memory {
+    list_memory(const memory_pool& memory, const kernels::matmul_sizes& s)
+        : entries(memory, {depths(s.k).blocks * s.m, depths(s.k).size}),
+          counts(memory, {depths(s.k).blocks, s.m}) {}
+
+    detail::host_tensor<nonzero<T>> entries;
+    detail::host_tensor<std::uint32_t> counts;
   };
 
   using panel_of_b = product_panel<T, Loops, depths::max_size, max_vectors>;
