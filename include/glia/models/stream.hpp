@@ -18,9 +18,9 @@ struct stream_options {
   /// Largest number of steps of a sequence, if the model has layers that need one, such as
   /// attention. By default, 0, it is the number of steps of a sample of the model.
   std::size_t max_steps = 0;
-  /// Blocks of up to this number of steps are ready for real time after `start`: the stream has
-  /// compiled their graphs and allocated their memory. By default, 0, the first block of a length
-  /// does both.
+  /// Number of steps of the longest block for which the constructor compiles graphs and `start`
+  /// allocates memory, so that `run` does neither. By default, 0, the first block of a length does
+  /// both.
   std::size_t prepared_steps = 0;
 };
 
@@ -59,7 +59,7 @@ class stream_programs;
 ///
 /// A stream is a snapshot, as a `prepared` model: later training does not change it. Blocks can
 /// have any length. They are computed in pieces whose lengths are powers of two, and a graph is
-/// compiled for each length when it is first needed. Any number of threads can use a stream at the
+/// compiled for each length when it is first needed, or before, with `prepared_steps`. Any number of threads can use a stream at the
 /// same time, each with its own state.
 ///
 /// Throws `value_error`, with the name of the layer, if a layer cannot run on blocks, and
@@ -71,7 +71,8 @@ class stream {
       : stream(net.core(), options) {}
   explicit stream(const model_core& net, const stream_options& options = {});
 
-  /// Returns the state before the first step.
+  /// Returns the state before the first step. With `prepared_steps`, it also allocates the memory
+  /// for blocks of this state and of one copy of it.
   [[nodiscard]] stream_state start() const;
 
   /// Computes the outputs (N, B, ...) of the next B steps (N, B, ...) of the sequences, and
@@ -93,6 +94,11 @@ class stream {
 
   /// Computes the outputs of the next steps, both in plain memory. The number of steps follows from
   /// the size of `steps`. Throws the same errors.
+  ///
+  /// Real time: on a `cpu` device of one thread that only this stream uses, a call for at most
+  /// `prepared_steps` steps of a state of `start` allocates no memory, takes no mutex, makes no
+  /// system call and throws no exception, if the arguments fit. docs/how_to/real_time.md has the
+  /// details.
   void run(std::span<const float> steps, std::span<float> outputs, stream_state& state) const;
   void run(std::span<const double> steps, std::span<double> outputs, stream_state& state) const;
 
