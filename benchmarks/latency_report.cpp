@@ -31,18 +31,19 @@ glia::conv1d convolution(std::size_t dilation) {
 }
 
 template <class Description>
-void print_latency(const std::string& name, const Description& description, std::size_t block,
-                   const settings& s) {
-  const glia::model net{description, {block, 1}, glia::cpu<float>({.threads = 1})};
+void print_latency(const std::string& name, const Description& description,
+                   const glia::shape& blocks, const settings& s) {
+  const glia::model net{description, blocks, glia::cpu<float>({.threads = 1})};
+  const std::size_t block = blocks[0];
   const glia::stream stream{net, {.prepared_steps = block}};
   glia::stream_state state = stream.start();
   const auto count =
       static_cast<std::size_t>(s.seconds * s.sample_rate / static_cast<double>(block));
-  const std::vector<float> signal = report::normal_numbers(block * 1000, 1);
-  std::vector<float> output(block);
+  const std::vector<float> signal = report::normal_numbers(blocks.size() * 1000, 1);
+  std::vector<float> output(net.output_shape().size());
   std::vector<double> times(count);  // in microseconds
   for (std::size_t i = 0; i < count; ++i) {
-    const auto x = std::span(signal).subspan(i % 1000 * block, block);
+    const auto x = std::span(signal).subspan(i % 1000 * blocks.size(), blocks.size());
     times[i] = 1e6 * report::seconds_of([&] { stream.run(x, output, state); });
   }
   const double median = report::quantile(times, 0.5);
@@ -82,8 +83,11 @@ int main(int argc, char** argv) {
       << "| network | samples in a block | median, us | 99.99th percentile, us | longest, us | "
          "real-time factor |\n| --- | --- | --- | --- | --- | --- |\n";
   for (const std::size_t block : {std::size_t{64}, std::size_t{1}}) {
-    print_latency("LSTM 40, dense 1", lstm, block, s);
-    print_latency("4 causal convolutions of 16 channels, dense 1", convolutions, block, s);
-    print_latency("dense 8, causal convolution 4, GRU 8, dense 1", mixed, block, s);
+    print_latency("LSTM 40, dense 1", lstm, {block, 1}, s);
+    print_latency("4 causal convolutions of 16 channels, dense 1", convolutions, {block, 1}, s);
+    print_latency("dense 8, causal convolution 4, GRU 8, dense 1", mixed, {block, 1}, s);
+    // A layer of RTNeural's layer_bench.
+    print_latency("LSTM 16 of 16 inputs", glia::lstm{.units = 16, .return_sequences = true},
+                  {block, 16}, s);
   }
 }

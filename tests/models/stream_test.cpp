@@ -98,6 +98,36 @@ TEST_CASE("blocks of any length give the bits of the whole sequence") {
         {length, 4}, series);
 }
 
+TEST_CASE("prepared blocks give the same bits, and longer ones are compiled later") {
+  const glia::model net{
+      sequential{glia::conv1d{.filters = 5, .kernel_size = 3, .padding = glia::causal},
+                 glia::gru{.units = 4, .return_sequences = true}},
+      {length, 2}};
+  xt::xarray<float> x = xt::zeros<float>({2UL, length, 2UL});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x.flat(i) = static_cast<float>(std::sin(static_cast<double>(i * i)));
+  }
+  const xt::xarray<float> expected = in_blocks(net, x, {5, 3});
+  for (const std::size_t prepared : {1, 5, 8, 40}) {
+    const stream blocks{net, {.batch_size = 2, .prepared_steps = prepared}};
+    const glia::stream_state start = blocks.start();
+    CHECK(start.steps == 0);
+    for (int sequence = 0; sequence < 2; ++sequence) {
+      glia::stream_state state = start;
+      for (std::size_t step = 0; step < length; step += 5) {
+        const std::size_t end = std::min(length, step + 5);
+        const xt::xarray<float> y = blocks(steps_of(x, step, end), state);
+        CHECK((y == steps_of(expected, step, end)));
+      }
+    }
+  }
+  // No block is longer than a sequence.
+  const glia::model limited{small_gpt(), {length}};
+  const stream blocks{limited, {.max_steps = 6, .prepared_steps = 64}};
+  glia::stream_state state = blocks.start();
+  CHECK(blocks(tokens(1, 6), state).size() == 66);
+}
+
 TEST_CASE("copies of a state continue on their own, and a stream keeps its parameters") {
   glia::model net{small_gpt(), {length}};
   const stream blocks{net, {.max_steps = 30}};
