@@ -232,7 +232,7 @@ std::vector<workload> workloads(glia::cpu_loops::isa level = glia::cpu_loops::be
   return {
       predictions("dense", 440'000, device(), sequential{dense{16, glia::relu}, dense{4}}, {8}),
       predictions("dense, a batch", 10'000, device(), sequential{dense{40, glia::relu}, dense{16}},
-                  {48}, 64),
+                  {48}, 192),
       predictions("images", 20'000, device(), image, {10, 10, 2}),
       predictions("images, a batch", 1'000, device(), image, {10, 10, 2}, 32),
       predictions("lstm", 5'000, device(), sequential{glia::lstm{.units = 8}, dense{1}}, {20, 2}),

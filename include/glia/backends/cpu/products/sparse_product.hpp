@@ -35,10 +35,10 @@ class sparse_product {
     return s.m >= 16 && s.n >= 16 && s.k >= 16;
   }
 
-  /// Makes sure that `memory` has free blocks for the lists of a product of these sizes. A later
+  /// Makes sure that `memory` has a free block for the lists of a product of these sizes. A later
   /// call with more zeros then takes no memory from the system.
   static void reserve(const memory_pool& memory, const kernels::matmul_sizes& s) {
-    const list_memory room(memory, s);
+    static_cast<void>(list_memory(memory, s));
   }
 
   /// Computes C. Returns false if an element of B is not finite; C must then be computed again.
@@ -46,9 +46,14 @@ class sparse_product {
                                      const memory_pool& memory, const matrix<T>& a,
                                      const matrix<T>& b, T* c, const kernels::matmul_sizes& s,
                                      const epilogue<T>& last) {
-    const list_memory room(memory, s);
     const depths depth(s.k);
-    const row_lists lists{depth, s.m, room.entries.data(), room.counts.data()};
+    const std::size_t count = depth.blocks * s.m;
+    alignas(64) std::byte short_lists[bytes_on_stack];
+    const detail::host_tensor<T> long_lists = list_memory(memory, s);
+    void* const first = long_lists ? static_cast<void*>(long_lists.bytes()) : short_lists;
+    auto* const entries = static_cast<nonzero<T>*>(first);
+    auto* const counts = reinterpret_cast<std::uint32_t*>(entries + count * depth.size);
+    const row_lists lists{depth, s.m, entries, counts};
     team.run((s.m + rows_per_list_task - 1) / rows_per_list_task,
              [&](std::size_t task, std::size_t) {
                const std::size_t row = task * rows_per_list_task;
@@ -117,15 +122,18 @@ class sparse_product {
     std::size_t size;
   };
 
-  /// The memory of the lists.
-  struct list_memory {
-    list_memory(const memory_pool& memory, const kernels::matmul_sizes& s)
-        : entries(memory, {depths(s.k).blocks * s.m, depths(s.k).size}),
-          counts(memory, {depths(s.k).blocks, s.m}) {}
+  // Shorter lists need no memory from a pool, which would take as long as a part of the product.
+  static constexpr std::size_t bytes_on_stack = 64 << 10;
 
-    detail::host_tensor<nonzero<T>> entries;
-    detail::host_tensor<std::uint32_t> counts;
-  };
+  /// Returns memory for the lists, or nothing if they fit on the stack.
+  [[nodiscard]] static detail::host_tensor<T> list_memory(const memory_pool& memory,
+                                                          const kernels::matmul_sizes& s) {
+    const depths depth(s.k);
+    const std::size_t row_bytes = depth.size * sizeof(nonzero<T>) + sizeof(std::uint32_t);
+    const std::size_t bytes = depth.blocks * s.m * row_bytes;
+    return bytes <= bytes_on_stack ? detail::host_tensor<T>()
+                                   : detail::host_tensor<T>(memory, {bytes}, element::byte);
+  }
 
   using panel_of_b = product_panel<T, Loops, depths::max_size, max_vectors>;
 
