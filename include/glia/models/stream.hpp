@@ -59,8 +59,8 @@ class stream_programs;
 ///
 /// A stream is a snapshot, as a `prepared` model: later training does not change it. Blocks can
 /// have any length. They are computed in pieces whose lengths are powers of two, and a graph is
-/// compiled for each length when it is first needed, or before, with `prepared_steps`. Any number of threads can use a stream at the
-/// same time, each with its own state.
+/// compiled for each length when it is first needed, or before, with `prepared_steps`. Any number
+/// of threads can use a stream at the same time, each with its own state.
 ///
 /// Throws `value_error`, with the name of the layer, if a layer cannot run on blocks, and
 /// `shape_error` if the outputs of the model have no row for each step.
