@@ -20,11 +20,11 @@ namespace glia::detail {
 using any_join = std::variant<join::concat, join::add, join::multiply, join::branch>;
 
 /// Joins the outputs of branches.
-[[nodiscard]] inline variable joined(branch_outputs outputs, const any_join& how) {
-  return std::visit([&](const auto& join) { return std::move(outputs).joined(join); }, how);
+[[nodiscard]] inline variable joined(branch_outputs outputs, const any_join& join) {
+  return std::visit([&](const auto& known) { return std::move(outputs).joined(known); }, join);
 }
-[[nodiscard]] inline std::string description_of(const any_join& how) {
-  return std::visit([](const auto& join) { return join.description(); }, how);
+[[nodiscard]] inline std::string description_of(const any_join& join) {
+  return std::visit([](const auto& known) { return known.description(); }, join);
 }
 
 /// Runs branches as `parallel` does.

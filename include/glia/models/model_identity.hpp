@@ -52,8 +52,9 @@ namespace glia::detail {
 [[nodiscard]] inline std::string renamed(std::string_view description) {
   constexpr std::string_view earlier = "layer_stack(";
   std::string result(description);
-  for (std::size_t at = result.find(earlier); at != std::string::npos; at = result.find(earlier)) {
-    result.replace(at, earlier.size(), "sequential(");
+  for (std::size_t begin = result.find(earlier); begin != std::string::npos;
+       begin = result.find(earlier)) {
+    result.replace(begin, earlier.size(), "sequential(");
   }
   return result;
 }

@@ -118,7 +118,7 @@ class option_reader {
     std::size_t depth = 0;           // number of objects around the current one
   };
 
-  option_reader(source& from, stored_value object) : from_(&from), object_(std::move(object)) {}
+  option_reader(source& text, stored_value object) : text_(&text), object_(std::move(object)) {}
 
   /// Reads an option. If the object does not have it, the option keeps its value.
   template <class T>
@@ -163,7 +163,7 @@ class option_reader {
   void read(const stored_value& value, any_layer& option) { option = read_layer(value); }
   template <has_options T>
   void read(const stored_value& value, T& option) {
-    option_reader options(*from_, value);
+    option_reader options(*text_, value);
     if constexpr (described<T>) {
       if (options.find_type() != stored_type<T>()) {
         fail(value, stored_type<T>());
@@ -202,7 +202,7 @@ class option_reader {
   /// Returns the type of this object.
   [[nodiscard]] std::string find_type();
 
-  source* from_;
+  source* text_;
   stored_value object_;
   std::vector<std::string> asked_;
 };

@@ -131,7 +131,7 @@ GLIA_INLINE std::string option_reader::find_type() {
 
 GLIA_INLINE void option_reader::require_all_read() const {
   for (const auto& [name, value] : object_.json->items()) {
-    require<data_error>(std::find(asked_.begin(), asked_.end(), name) != asked_.end(), from_->file,
+    require<data_error>(std::find(asked_.begin(), asked_.end(), name) != asked_.end(), text_->file,
                         ": the description of the network has the option '", name, "' at ",
                         object_.place,
                         ", which this version of glia does not know; the file was written by a "
@@ -141,10 +141,10 @@ GLIA_INLINE void option_reader::require_all_read() const {
 
 GLIA_INLINE void option_reader::fail(const stored_value& value, std::string_view expected) const {
   constexpr std::size_t longest = 40;
-  std::string got = value.json->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  got = got.size() > longest ? got.substr(0, longest) + "..." : got;
-  throw data_error(text(from_->file, ": the description of the network is wrong at ", value.place,
-                        ": expected ", expected, ", got ", got));
+  std::string json = value.json->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  json = json.size() > longest ? json.substr(0, longest) + "..." : json;
+  throw data_error(text(text_->file, ": the description of the network is wrong at ", value.place,
+                        ": expected ", expected, ", got ", json));
 }
 
 GLIA_INLINE std::vector<stored_value> option_reader::items(const stored_value& value) const {
@@ -184,7 +184,7 @@ GLIA_INLINE std::string option_reader::type_of(const stored_value& value) const 
   const auto description = value.json->find("description");
   if (description != value.json->end() && description->is_string()) {
     throw data_error(text(
-        from_->file, ": a file cannot describe the layer '", description->get<std::string>(),
+        text_->file, ": a file cannot describe the layer '", description->get<std::string>(),
         "' at ", value.place,
         ", because it is a function, or has no type_name and visit_options; describe the network "
         "in the program and use glia::load, or add them to the layer and save the model again"));
@@ -200,22 +200,22 @@ GLIA_INLINE any_layer option_reader::read_layer(const stored_value& value) {
     return map;
   }
   constexpr std::size_t deepest = 64;
-  if (from_->depth == deepest) {
+  if (text_->depth == deepest) {
     fail(value, text("at most ", deepest, " compositions inside of each other"));
   }
-  option_reader options(*from_, value);
+  option_reader options(*text_, value);
   options.asked_.emplace_back("type");
-  const layer_type* own = known_type(from_->layers, type);
-  own = own == nullptr ? known_type(known_layer_types(), type) : own;
+  const layer_type* single = known_type(text_->layers, type);
+  single = single == nullptr ? known_type(known_layer_types(), type) : single;
   const read_function composition = composition_reader(type);
-  require<data_error>(own != nullptr || composition != nullptr, from_->file,
+  require<data_error>(single != nullptr || composition != nullptr, text_->file,
                       ": the network contains the layer '", type, "' at ", value.place,
                       ", which glia does not have; if it is a layer of your program, list it: "
                       "glia::open(path, {.layers = {glia::layer_type::of<",
                       type, ">()}})");
-  ++from_->depth;
-  any_layer result = own != nullptr ? own->read(options) : composition(options);
-  --from_->depth;
+  ++text_->depth;
+  any_layer result = single != nullptr ? single->read(options) : composition(options);
+  --text_->depth;
   options.require_all_read();
   return result;
 }
@@ -352,9 +352,9 @@ GLIA_INLINE stored_network read_network(const std::string& file,
   require<data_error>(whole["version"] == 1, file,
                       ": expected version 1 of the description of a network, got ",
                       whole["version"].dump(), "; the file was written by a newer version of glia");
-  option_reader::source from{file, own_layers};
+  option_reader::source description{file, own_layers};
   stored_network result;
-  option_reader options(from, {&whole, "network"});
+  option_reader options(description, {&whole, "network"});
   std::size_t version = 0;
   options("version", version);
   options("sample", result.sample);

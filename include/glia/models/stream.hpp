@@ -45,7 +45,8 @@ class stream_programs;
 ///
 /// The samples of the model are sequences (T, ...), and its outputs have one row for each step,
 /// which depends on no later step. The outputs of all blocks together are those of `predict` for
-/// the whole sequence, up to rounding.
+/// the whole sequence: the same bits on `cpu`, with two exceptions for large products that
+/// docs/how_to/streaming.md names.
 ///
 /// These layers run in blocks: layers that treat each step alone, such as `embedding`, `layer_norm`
 /// and everything inside of `time_distributed`; `simple_rnn`, `gru` and `lstm` with

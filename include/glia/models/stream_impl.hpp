@@ -44,8 +44,8 @@ class stream_memory {
   ~stream_memory() { delete spare_.load(); }
 
   [[nodiscard]] std::unique_ptr<stream_buffers<T>> take() const {
-    std::unique_ptr<stream_buffers<T>> taken(spare_.exchange(nullptr));
-    return taken ? std::move(taken) : std::make_unique<stream_buffers<T>>();
+    std::unique_ptr<stream_buffers<T>> buffers(spare_.exchange(nullptr));
+    return buffers ? std::move(buffers) : std::make_unique<stream_buffers<T>>();
   }
   void give_back(std::unique_ptr<stream_buffers<T>> used) const {
     delete spare_.exchange(used.release());
