@@ -1,10 +1,12 @@
 #include <dlfcn.h>
 #include <glia/c/glia.h>
+#include <cstring>
 #include <glia/core/utf8.hpp>
 #include <glia/glia.hpp>
 #include <glia/io/write_npy.hpp>
 #include <glia/models/model_file.hpp>
 #include <glia/models/stream.hpp>
+#include <glia/models/stream_file.hpp>
 #include <glia/plot/run_program.hpp>
 #include <sstream>
 #include <thread>
@@ -175,6 +177,27 @@ TEST_CASE("sequences run in blocks through the C interface") {
   CHECK(y == expected);
   GLIA_CALL(c, glia_stream_close)(stream);
   GLIA_CALL(c, glia_stream_close)(copy);
+}
+
+TEST_CASE("another process continues a sequence with the same bits") {
+  const saved_models saved;
+  const xt::xarray<float> x = xt::reshape_view(xt::arange<float>(24), {1, 8, 3}) / 16.0F - 1.0F;
+  const std::vector<float> expected = elements_of(saved.sequences.predict(x));
+  const glia::stream blocks{saved.sequences};
+  glia::stream_state state = blocks.start();
+  std::vector<float> y(10);
+  blocks.run(std::span(x.data(), 15), y, state);
+  const auto path = [&](const char* name) { return (saved.folder.path() / name).string(); };
+  glia::save_state(blocks, state, path("state"));
+  const auto* const rest = reinterpret_cast<const std::uint8_t*>(x.data() + 15);
+  saved.folder.write("inputs", {rest, rest + 9 * sizeof(float)});
+  const auto continued = glia::plot::run_program(
+      {GLIA_C_CONTINUE, saved.sequences_path, path("state"), path("inputs"), path("outputs")});
+  INFO(continued.errors);
+  REQUIRE(continued.status == 0);
+  const auto outputs = test::file_content<std::vector<std::uint8_t>>(path("outputs"));
+  REQUIRE(outputs.size() == 6 * sizeof(float));
+  CHECK(std::memcmp(outputs.data(), &expected[10], outputs.size()) == 0);
 }
 
 TEST_CASE("the C interface returns errors as texts and changes nothing") {

@@ -269,6 +269,94 @@ TEST_CASE("recurrent layers and causal convolutions give the bits of the whole s
   });
 }
 
+TEST_CASE("twenty networks give the bits of long sequences in blocks of 1, 7, 64 and mixed") {
+  using glia::conv1d;
+  using glia::gru;
+  using glia::lstm;
+  constexpr std::size_t steps = 150;
+  std::size_t networks = 0;
+  const auto check = [&](const auto& description, const glia::shape& sample,
+                         const xt::xarray<float>& x) {
+    ++networks;
+    const glia::model net{description, sample};
+    const xt::xarray<float> whole = net.predict(x);
+    const std::vector<std::vector<std::size_t>> plans{{1}, {7}, {64}, {64, 1, 7, 30}};
+    for (const auto& lengths : plans) {
+      INFO(net.plan().description);
+      CHECK((in_blocks(net, x, lengths) == whole));
+    }
+  };
+  const auto waves_of = [](std::size_t channels) {
+    xt::xarray<float> x = xt::zeros<float>({1UL, steps, channels});
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x.flat(i) = static_cast<float>(std::sin(static_cast<double>(i * i)));
+    }
+    return x;
+  };
+  const auto on_waves = [&](const auto& description, std::size_t channels) {
+    check(description, {steps, channels}, waves_of(channels));
+  };
+  const auto convolution = [](std::size_t filters, std::size_t dilation) {
+    return conv1d{.filters = filters,
+                  .kernel_size = 3,
+                  .padding = glia::causal,
+                  .dilation_rate = dilation,
+                  .activation = glia::relu};
+  };
+  const auto attention = [](std::size_t heads, std::size_t channels, bool rotary = false) {
+    return multi_head_attention{.num_heads = heads,
+                                .key_dim = channels,
+                                .use_causal_mask = true,
+                                .use_rotary_embedding = rotary};
+  };
+  const time_distributed last{dense{1}};
+  on_waves(sequential{lstm{.units = 40, .return_sequences = true}, last}, 1);
+  on_waves(sequential{gru{.units = 33, .return_sequences = true}, last}, 3);
+  on_waves(sequential{glia::simple_rnn{.units = 24, .return_sequences = true}, last}, 2);
+  on_waves(sequential{lstm{.units = 16, .return_sequences = true},
+                      lstm{.units = 16, .return_sequences = true}, last},
+           1);
+  on_waves(sequential{gru{.units = 64, .return_sequences = true},
+                      gru{.units = 8, .return_sequences = true}, last},
+           5);
+  on_waves(sequential{convolution(16, 1), convolution(16, 2), convolution(16, 4),
+                      convolution(16, 8), last},
+           1);
+  on_waves(sequential{residual{convolution(4, 1)}, residual{convolution(4, 16)}}, 4);
+  on_waves(sequential{convolution(32, 1), glia::batch_norm{}, glia::tanh, convolution(2, 3)}, 2);
+  on_waves(sequential{time_distributed{dense{8, glia::tanh}}, convolution(4, 2),
+                      gru{.units = 8, .return_sequences = true}, last},
+           1);
+  on_waves(sequential{convolution(8, 1), lstm{.units = 20, .return_sequences = true},
+                      glia::dropout{0.5}, last},
+           2);
+  on_waves(attention(1, 4), 3);
+  on_waves(attention(4, 8), 32);
+  on_waves(attention(2, 6, true), 12);
+  on_waves(
+      sequential{glia::positional_encoding{}, residual{sequential{layer_norm{}, attention(2, 8)}},
+                 residual{sequential{
+                     layer_norm{}, time_distributed{sequential{dense{32, glia::gelu}, dense{8}}}}}},
+      8);
+  on_waves(sequential{convolution(16, 1), attention(2, 8),
+                      gru{.units = 8, .return_sequences = true}, last},
+           1);
+  on_waves(glia::named{"whole", glia::frozen{sequential{convolution(4, 1), last}}}, 2);
+  check(sequential{glia::embedding{.input_dim = 11, .output_dim = 16},
+                   gru{.units = 32, .return_sequences = true}, time_distributed{dense{11}}},
+        {steps}, tokens(1, steps));
+  check(sequential{glia::embedding{.input_dim = 11, .output_dim = 24},
+                   glia::position_embedding{.sequence_length = steps}, attention(3, 8), last},
+        {steps}, tokens(2, steps));
+  auto language = small_gpt();
+  language.sequence_length = steps;
+  check(language, {steps}, tokens(1, steps));
+  language.use_rotary_embedding = true;
+  language.embedding_dim = 32;
+  check(language, {steps}, tokens(2, steps));
+  CHECK(networks == 20);
+}
+
 TEST_CASE("sequences without positions can have any length") {
   const glia::model net{
       sequential{glia::conv1d{.filters = 4, .kernel_size = 3, .padding = glia::causal},
