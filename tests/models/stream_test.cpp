@@ -278,12 +278,18 @@ TEST_CASE("twenty networks give the bits of long sequences in blocks of 1, 7, 64
   const auto check = [&](const auto& description, const glia::shape& sample,
                          const xt::xarray<float>& x) {
     ++networks;
-    const glia::model net{description, sample};
-    const xt::xarray<float> whole = net.predict(x);
-    const std::vector<std::vector<std::size_t>> plans{{1}, {7}, {64}, {64, 1, 7, 30}};
-    for (const auto& lengths : plans) {
-      INFO(net.plan().description);
-      CHECK((in_blocks(net, x, lengths) == whole));
+    using glia::cpu_loops::isa;
+    for (const isa level : {isa::baseline, isa::avx2, isa::avx512}) {
+      if (level > glia::cpu_loops::best_isa()) {
+        continue;
+      }
+      const glia::model net{description, sample, glia::cpu<float>({.isa = level})};
+      const xt::xarray<float> whole = net.predict(x);
+      const std::vector<std::vector<std::size_t>> plans{{1}, {7}, {64}, {64, 1, 7, 30}};
+      for (const auto& lengths : plans) {
+        INFO(net.plan().description << ", instruction set " << static_cast<int>(level));
+        CHECK((in_blocks(net, x, lengths) == whole));
+      }
     }
   };
   const auto waves_of = [](std::size_t channels) {
