@@ -15,6 +15,9 @@ function(glia_add_c_library target)
   target_include_directories(${target} INTERFACE $<TARGET_PROPERTY:glia::glia,INTERFACE_INCLUDE_DIRECTORIES>)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME glia CXX_VISIBILITY_PRESET hidden
                                              VISIBILITY_INLINES_HIDDEN ON)
+  if(glia_VERSION)
+    set_target_properties(${target} PROPERTIES VERSION ${glia_VERSION} SOVERSION 1)  # as in exported.map
+  endif()
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     target_link_options(${target} PRIVATE "LINKER:--version-script=${glia_c_folder}/exported.map"
                                           LINKER:-Bsymbolic LINKER:--gc-sections)

@@ -34,7 +34,6 @@ endif()
 
 # The C interface, for programs in other languages.
 if(GLIA_C)
-  set_target_properties(glia_c PROPERTIES EXCLUDE_FROM_ALL OFF)
   install(TARGETS glia_c DESTINATION "${CMAKE_INSTALL_LIBDIR}")
   set(architecture)
 endif()

@@ -29,6 +29,9 @@ if(GLIA_COMPILED)
   glia_pkg_config(glia-compiled "glia::compiled, ready-built" REQUIRES glia FLAGS -DGLIA_COMPILED
                   LIBS [[-L${libdir}]] -lglia_compiled)
 endif()
+if(GLIA_C)
+  glia_pkg_config(glia-c "the C interface of glia" FLAGS [[-I${includedir}]] LIBS [[-L${libdir}]] -lglia)
+endif()
 glia_pkg_config(glia "${PROJECT_DESCRIPTION}" REQUIRES xtensor openblas
                 FLAGS [[-I${includedir}]] -pthread LIBS -pthread)
 foreach(component IN LISTS glia_components)

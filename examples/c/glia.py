@@ -62,7 +62,7 @@ def _load(path):
 
 
 class _Handle:
-    """What the library has made, and how it is released."""
+    """An object of the library."""
 
     def _call(self, function, *arguments):
         error = _Error()

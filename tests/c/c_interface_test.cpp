@@ -67,25 +67,25 @@ struct saved_models {
 
 class opened_model {
  public:
-  opened_model(const library& of, const std::string& path) : of_(&of) {
-    const glia_status status = GLIA_CALL(of, glia_open)(path.c_str(), nullptr, &net_, &error_);
+  opened_model(const library& source, const std::string& path) : library_(&source) {
+    const glia_status status = GLIA_CALL(source, glia_open)(path.c_str(), nullptr, &net_, &error_);
     INFO(error_.message);
     REQUIRE(status == GLIA_OK);
   }
   opened_model(const opened_model&) = delete;
   opened_model& operator=(const opened_model&) = delete;
-  ~opened_model() { GLIA_CALL(*of_, glia_close)(net_); }
+  ~opened_model() { GLIA_CALL(*library_, glia_close)(net_); }
 
   [[nodiscard]] glia_model* get() const { return net_; }
   [[nodiscard]] std::vector<float> predict(const xt::xarray<float>& x, std::size_t outputs) const {
     std::vector<float> y(x.shape()[0] * outputs);
-    CHECK(GLIA_CALL(*of_, glia_predict)(net_, x.data(), x.shape()[0], y.data(), nullptr) ==
+    CHECK(GLIA_CALL(*library_, glia_predict)(net_, x.data(), x.shape()[0], y.data(), nullptr) ==
           GLIA_OK);
     return y;
   }
 
  private:
-  const library* of_;
+  const library* library_;
   glia_model* net_ = nullptr;
   glia_error error_{};
 };
@@ -225,7 +225,7 @@ TEST_CASE("the C interface returns errors as texts and changes nothing") {
   fails(open_bytes(nullptr, 3, nullptr, &model, &error), GLIA_INVALID_ARGUMENT,
         "got a null pointer");
   fails(open_bytes("abc", 3, nullptr, &model, &error), GLIA_WRONG_DATA, "bytes in memory");
-  glia_options options{};
+  glia_options options{};  // of size 0
   fails(open(saved.path.c_str(), &options, &model, &error), GLIA_INVALID_ARGUMENT,
         "initialize them with GLIA_OPTIONS_INIT");
   options = GLIA_OPTIONS_INIT;

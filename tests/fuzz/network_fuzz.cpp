@@ -1,4 +1,5 @@
 #include <glia/backends/reference.hpp>
+#include <glia/models/model_file.hpp>
 #include <glia/models/open.hpp>
 #include <glia/models/zoo/gpt.hpp>
 
@@ -45,7 +46,7 @@ void fuzz::check(byte_view input) {
   const std::string description(input.begin(), input.end());
   const detail::stored_network network =
       detail::read_network("file", {{"glia.network", description}}, {});
-  // What was read is written as what is read as the same.
+  // Reading what was written gives the same network.
   const std::string written = detail::network_text(network.layers, network.sample);
   const detail::stored_network again =
       detail::read_network("file", {{"glia.network", written}}, {});

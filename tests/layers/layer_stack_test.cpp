@@ -51,7 +51,7 @@ TEST_CASE("a stack trains as a sequential does, and its errors name the place") 
   CHECK(test::message_of<shape_error>([&] {
           model wrong{layer_stack{std::vector<any_layer>{relu, dense{2}}}, {2, 2}};
         }) ==
-        "layer_stack[1] dense(2): expected an input (N, I), got (N, 2, 2); add "
+        "sequential[1] dense(2): expected an input (N, I), got (N, 2, 2); add "
         "flatten{} before it, or wrap it in time_distributed{} to apply it to each step");
   CHECK(model{layer_stack{std::vector<any_layer>{}}, {3}}.output_shape() == shape{3});
 }

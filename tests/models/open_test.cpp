@@ -1,5 +1,6 @@
 #include <glia/models/model_file.hpp>
 #include <glia/models/open.hpp>
+#include <glia/models/stream.hpp>
 #include <glia/models/zoo/gpt.hpp>
 #include <glia/models/zoo/mobilenet_v2.hpp>
 #include <glia/models/zoo/resnet_v2.hpp>
@@ -18,14 +19,14 @@ namespace {
 
 /// Returns the layer that a file with this description has.
 glia::any_layer read_back(const std::string& description,
-                          const std::vector<glia::layer_type>& own = {}) {
-  return glia::detail::read_network("f", {{"glia.network", description}}, own).layers;
+                          const std::vector<glia::layer_type>& types = {}) {
+  return glia::detail::read_network("f", {{"glia.network", description}}, types).layers;
 }
 
 /// The error for a description with this layer.
-std::string error_of(const std::string& layer, const std::vector<glia::layer_type>& own = {}) {
+std::string error_of(const std::string& layer, const std::vector<glia::layer_type>& types = {}) {
   return message_of<glia::data_error>([&] {
-    static_cast<void>(read_back(R"({"version":1,"sample":[4],"layer":)" + layer + "}", own));
+    static_cast<void>(read_back(R"({"version":1,"sample":[4],"layer":)" + layer + "}", types));
   });
 }
 
@@ -42,18 +43,18 @@ xt::xarray<float> samples_of(const glia::shape& sample, std::size_t count = 3) {
 /// Saves a model of random parameters, opens the file, and compares all.
 template <class Layers>
 void check_file(const Layers& layers, const glia::shape& sample,
-                const std::vector<glia::layer_type>& own = {}) {
+                const std::vector<glia::layer_type>& types = {}) {
   const test::temporary_folder folder;
   const auto path = folder.path() / "net.safetensors";
   const glia::model saved{layers, sample, glia::cpu({.threads = 1}), {.seed = 3}};
   glia::save(saved, path);
-  const auto opened = glia::open(path, {.device = glia::cpu({.threads = 1}), .layers = own});
+  const auto opened = glia::open(path, {.device = glia::cpu({.threads = 1}), .layers = types});
   CHECK(opened.plan().description == saved.plan().description);
   CHECK(opened.summary() == saved.summary());
   CHECK(opened.sample_shape() == sample);
   const auto x = samples_of(sample);
   CHECK((opened.predict(x) == saved.predict(x)));
-  // What was opened is saved as the same bytes.
+  // The opened model is saved as the same bytes.
   const auto again = folder.path() / "again.safetensors";
   glia::save(opened, again);
   CHECK(test::file_content<std::string>(again) == test::file_content<std::string>(path));
@@ -322,7 +323,20 @@ TEST_CASE("an opened model is the model that was saved") {
   check_file(sequential{resnet50_v2({.width = 0.0625}), dense{2}}, {32, 32, 3});
 }
 
-TEST_CASE("opened models can be trained further, streamed and prepared") {
+TEST_CASE("opened models can be streamed") {
+  const test::temporary_folder folder;
+  const auto path = folder.path() / "net.safetensors";
+  const glia::sequential layers{glia::lstm{.units = 5, .return_sequences = true},
+                                glia::time_distributed{glia::dense{2}}};
+  glia::save(glia::model{layers, {6, 3}}, path);
+  const auto opened = glia::open(path);
+  const auto x = samples_of({6, 3}, 1);
+  const glia::stream blocks{opened};
+  glia::stream_state state = blocks.start();
+  CHECK((blocks(x, state) == opened.predict(x)));
+}
+
+TEST_CASE("opened models can be trained further and prepared") {
   const test::temporary_folder folder;
   const auto path = folder.path() / "net.safetensors";
   glia::model saved{glia::sequential{glia::dense{8, glia::tanh}, glia::dense{3}}, {4}};
@@ -382,7 +396,7 @@ TEST_CASE("wrong descriptions are refused, with the place") {
   refuses(R"({"type":"dropout","rate":[]})", "network.layer.rate: expected a number, got []");
   refuses(R"({"type":"conv2d","kernel_size":[3]})", "expected a list of 2 numbers, got [3]");
   refuses(R"({"type":"conv2d","padding":"most"})", "expected a list, got \"most\"");
-  refuses(R"({"type":"reshape","target_shape":[1,1,1,1,1,1,1]})", "at most 6 extents");
+  refuses(R"({"type":"reshape","target_shape":[1,1,1,1,1,1,1]})", "a list of at most 6 extents");
   refuses(R"({"type":"sequential","layers":{"type":"dense"}})", "expected a list");
   refuses(R"({"type":"parallel","join":{"type":"divide"},"branches":[]})",
           "network.layer.join: expected a layer or join that is allowed here");
@@ -395,6 +409,13 @@ TEST_CASE("wrong descriptions are refused, with the place") {
   const auto whole = [](const std::string& json) {
     return message_of<glia::data_error>([&] { static_cast<void>(read_back(json)); });
   };
+  const std::string brackets(200'000, '[');
+  CHECK(contains(whole(R"({"version":)" + brackets), "more than 1000 brackets"));
+  CHECK(contains(whole(R"({"version":1,"sample":[65536,65536],"layer":"relu"})"),
+                 "expected samples of at most 67108864 numbers"));
+  CHECK(contains(whole(R"({"version":1,"sample":[4],"layer":{"type":"mobilenet_v2","width":0}})"),
+                 "f: the network in the file is wrong: mobilenet_v2: expected a positive width"));
+  refuses(R"({"type":"dense","activation":"ääääääääääääääääääääääääääääääääääääääää"})", "ää...");
   CHECK(contains(whole("{"), "not valid JSON; the file is damaged"));
   CHECK(contains(whole(R"({"version":2})"), "expected version 1 of the description"));
   CHECK(contains(whole("[]"), "not valid JSON"));
@@ -432,6 +453,7 @@ TEST_CASE("an example in the file is compared with what the opened model compute
   CHECK(glia::read_metadata(path) == std::map<std::string, std::string>{{"key", "value"}});
   glia::load(saved, path);
   CHECK_THROWS_AS(glia::save(saved, path, {.example = samples_of({5})}), glia::shape_error);
+  CHECK_THROWS_AS(glia::save(saved, path, {.example = samples_of({4}, 0)}), glia::shape_error);
 
   auto content = glia::read_safetensors_content(path);
   content.metadata.erase("checksum");
@@ -484,6 +506,27 @@ TEST_CASE("parameters can stay in the file, and a training copies them first") {
   const auto precise = glia::open(path, {.device = glia::cpu<double>(), .in_place = true});
   CHECK(test::distance(precise.predict(x), saved.predict(x)) < 1e-5);
   CHECK_THROWS_AS(glia::open("missing", {.in_place = true}), glia::data_error);
+}
+
+TEST_CASE("numbers keep all digits, also those that JSON does not have") {
+  check_file(glia::sequential{glia::dense{3, glia::leaky_relu(1.0 / 3)}, glia::elu(0.1 + 0.2)},
+             {4});
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double number : {1.0 / 3, 1e-300, infinity, -infinity}) {
+    const glia::any_layer layer = glia::masking{.mask_value = number};
+    CHECK((read_back(glia::detail::network_text(layer, {4})) == layer));
+  }
+  const glia::any_layer layer = glia::dense{3, glia::leaky_relu(1.0 / 3)};
+  CHECK((read_back(glia::detail::network_text(layer, {4})) == layer));
+}
+
+TEST_CASE("names may look like those of layers") {
+  const test::temporary_folder folder;
+  const auto path = folder.path() / "net.safetensors";
+  glia::model net{glia::named{"layer_stack", glia::dense{3}}, {4}};
+  glia::save(net, path);
+  CHECK_NOTHROW(glia::load(net, path));
+  CHECK_NOTHROW(glia::open(path));
 }
 
 TEST_CASE("files without a description say what to do") {

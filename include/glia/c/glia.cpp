@@ -52,13 +52,18 @@ void require_argument(bool condition, const Parts&... parts) {
 glia_status set(glia_error* error, glia_status status, std::string_view message) {
   if (error != nullptr) {
     error->status = status;
-    std::size_t size = std::min(message.size(), sizeof(error->message) - 1);
-    // A character of several bytes is not cut in two.
-    while (size > 0 && !glia::detail::is_utf8(message.substr(0, size)) &&
-           glia::detail::is_utf8(message)) {
-      --size;
+    // The message is UTF-8, even if a path is not, and does not end within a character.
+    std::size_t size = 0;
+    while (!message.empty()) {
+      const std::size_t bytes = glia::detail::character_bytes(message);
+      const std::string_view character = bytes == 0 ? "?" : message.substr(0, bytes);
+      if (size + character.size() >= sizeof(error->message)) {
+        break;
+      }
+      std::memcpy(error->message + size, character.data(), character.size());
+      size += character.size();
+      message.remove_prefix(std::max<std::size_t>(bytes, 1));
     }
-    std::memcpy(error->message, message.data(), size);
     error->message[size] = 0;
   }
   return status;
@@ -76,6 +81,8 @@ glia_status guarded(glia_error* error, const Function& function) noexcept {
     return set(error, GLIA_WRONG_DATA, e.what());
   } catch (const glia::shape_error& e) {
     return set(error, GLIA_WRONG_SHAPE, e.what());
+  } catch (const glia::detail::memory_error& e) {
+    return set(error, GLIA_OUT_OF_MEMORY, e.what());
   } catch (const glia::value_error& e) {
     return set(error, GLIA_INVALID_ARGUMENT, e.what());
   } catch (const std::bad_alloc&) {
@@ -98,18 +105,19 @@ glia_shape c_shape(const glia::shape& s) {
                                                const glia_options* options) {
   glia_options chosen = GLIA_OPTIONS_INIT;
   if (options != nullptr) {
-    require_argument(options->size == sizeof(glia_options), "glia_open: expected options of ",
-                     sizeof(glia_options), " bytes, got ", options->size,
+    // Programs that were compiled with an older header have fewer options.
+    constexpr std::size_t first_size = offsetof(glia_options, tolerance) + sizeof(double);
+    require_argument(options->size >= first_size, "glia_open: expected options of at least ",
+                     first_size, " bytes, got ", options->size,
                      "; initialize them with GLIA_OPTIONS_INIT");
-    chosen = *options;
+    std::memcpy(&chosen, options, std::min(options->size, sizeof(chosen)));
   }
   const glia::device device =
       chosen.threads == 0 ? glia::cpu<float>() : glia::cpu<float>({.threads = chosen.threads});
-  auto result = std::make_unique<glia_model>(
-      glia_model{glia::open(file, {.device = device, .tolerance = chosen.tolerance}), {}, {}});
-  for (auto& [key, value] : glia::read_metadata(file)) {
-    result->metadata.emplace(key, value);
-  }
+  glia::detail::opened_file opened =
+      glia::detail::open_file(file, {.device = device, .tolerance = chosen.tolerance});
+  auto result = std::make_unique<glia_model>(glia_model{std::move(opened.net), {}, {}});
+  result->metadata.insert(opened.metadata.begin(), opened.metadata.end());
   result->summary = result->net.summary();
   return result;
 }
@@ -190,8 +198,9 @@ glia_status glia_predict(const glia_model* model, const float* inputs, size_t sa
     const std::size_t input_size = model->net.sample_shape().size();
     const std::size_t output_size = model->net.output_shape().size();
     require_product(samples, std::max(input_size, output_size));
-    model->net.core().predict<float>({inputs, samples * input_size},
-                                     {outputs, samples * output_size},
+    const std::span<const float> x(inputs, samples * input_size);
+    model->net.core().require_integers(x, glia::model_part::whole);
+    model->net.core().predict<float>(x, {outputs, samples * output_size},
                                      glia::default_batch_size(model->net.sample_shape()));
   });
 }

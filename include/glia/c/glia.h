@@ -20,8 +20,11 @@
  * function says otherwise. No C++ exception leaves the library.
  *
  * Threads: any number of threads can use a model at the same time. A stream belongs to one thread
- * at a time. Nothing in the library is global, and several versions of it can be loaded into one
- * process.
+ * at a time.
+ *
+ * Several versions of the library can be loaded into one process. They share OpenBLAS: on processors
+ * without AVX-512, two versions that compute large products at the same time may change its number
+ * of threads under each other, which affects the speed and not the results.
  *
  * Arrays are in row-major order. Sizes are numbers of elements, not of bytes.
  */
@@ -103,7 +106,8 @@ GLIA_API const char* glia_summary(const glia_model* model);
 GLIA_API const char* glia_metadata(const glia_model* model, const char* key);
 
 /* Computes the outputs for `samples` samples. `inputs` has samples * size of the input shape
- * elements, `outputs` has samples * size of the output shape elements. */
+ * elements, `outputs` has samples * size of the output shape elements. If the memory does not
+ * suffice, some outputs may already be written. */
 GLIA_API glia_status glia_predict(const glia_model* model, const float* inputs, size_t samples,
                                   float* outputs, glia_error* error);
 

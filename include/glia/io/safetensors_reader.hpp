@@ -199,15 +199,19 @@ class safetensors_reader {
   }
 
   /// Returns the tensors of 32-bit floats by name, where they are in `bytes`, the bytes of this
-  /// file. `owner` keeps the bytes.
+  /// file, if they are aligned. `owner` keeps the bytes.
   [[nodiscard]] std::map<std::string, shared_floats> floats_in(
       std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) const {
     std::map<std::string, shared_floats> result;
     for (const place& p : places()) {
       if (p.kind.dtype == "F32") {
         const std::span<const std::byte> elements = bytes.subspan(data_ + p.first, p.end - p.first);
-        result[p.name] = {{reinterpret_cast<const float*>(elements.data()), elements.size() / 4},
-                          owner};
+        const shared_floats floats{
+            {reinterpret_cast<const float*>(elements.data()), elements.size() / sizeof(float)},
+            owner};
+        if (floats.is_aligned()) {
+          result[p.name] = floats;
+        }
       }
     }
     return result;

@@ -31,7 +31,7 @@ class layer_stack {
 
   [[nodiscard]] variable operator()(scope& s, variable x) const {
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-      x = layers_[i].run(s, std::move(x), "layer_stack", i);
+      x = layers_[i].run(s, std::move(x), "sequential", i);
     }
     return x;
   }

@@ -46,3 +46,22 @@
 #include "glia/layers/time_distributed.hpp"
 #include "glia/layers/unembedding.hpp"
 #include "glia/layers/window1d.hpp"
+
+namespace glia::detail {
+
+/// Types of layers.
+template <class... Layers>
+struct layer_list {};
+
+/// The layers of glia that are no templates. `open` makes them from their names in files.
+using all_layers =
+    layer_list<avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, conv1d, conv1d_transpose, conv2d,
+               conv2d_transpose, conv3d, crop2d, dense, depthwise_conv2d, dropout, embedding,
+               flatten, gaussian_noise, global_avg_pool1d, global_avg_pool2d, global_avg_pool3d,
+               global_max_pool1d, global_max_pool2d, global_max_pool3d, group_norm, gru, identity,
+               layer_norm, lstm, masking, max_pool1d, max_pool2d, max_pool3d, multi_head_attention,
+               one_hot, periodic_encoding, position_embedding, positional_encoding, reshape,
+               rms_norm, separable_conv2d, simple_rnn, spatial_dropout, standardize, unembedding,
+               upsample2d, zero_pad2d>;
+
+}  // namespace glia::detail

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "glia/core/described.hpp"
-#include "glia/core/number_text.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/layers/activation.hpp"
 #include "glia/layers/layer_concepts.hpp"
@@ -108,7 +107,7 @@ class option_writer {
     } else if constexpr (std::integral<T>) {
       text_ += std::to_string(number);
     } else {
-      text_ += exact_text(number);
+      write_number(static_cast<double>(number));
     }
   }
   void write(const std::string& text);
@@ -120,7 +119,7 @@ class option_writer {
   void write(const padding2d& p);
   void write(const padding3d& p);
   /// Writes the name of an activation, and its parameter if it has one: leaky_relu(0.2).
-  void write(const activation& a) { write(a.description()); }
+  void write(const activation& a);
 
   /// The text so far.
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -137,6 +136,8 @@ class option_writer {
       text_ += ',';
     }
   }
+  /// Writes a number with all digits. Numbers that JSON does not have are texts: inf, -inf and nan.
+  void write_number(double number);
   template <class T>
   void write_item(const T& item) {
     begin_item();

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
+#include "glia/core/number_text.hpp"
 #include "glia/layers/option_writer.hpp"
 
 namespace glia::detail {
@@ -26,6 +30,16 @@ GLIA_INLINE void option_writer::write(const std::string& text) {
     text_ += c;
   }
   text_ += '"';
+}
+
+GLIA_INLINE void option_writer::write_number(double number) {
+  const std::string digits = std::isnan(number) ? "nan" : exact_text(number);
+  text_ += std::isfinite(number) ? digits : '"' + digits + '"';
+}
+
+GLIA_INLINE void option_writer::write(const activation& a) {
+  const std::string name(a.name);
+  write(a.description() == name ? name : glia::text(name, '(', exact_text(a.map.a), ')'));
 }
 
 GLIA_INLINE void option_writer::write(const shape& s) {

@@ -57,6 +57,20 @@ template <class Description>
   return key == network_key || std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
 }
 
+/// Returns the metadata of a file without the entries of glia.
+[[nodiscard]] inline std::map<std::string, std::string> metadata_of_users(
+    std::map<std::string, std::string> metadata) {
+  const auto kind = metadata.find("glia");
+  if (kind == metadata.end()) {
+    return metadata;
+  }
+  if (kind->second == checkpoint_file || kind->second == stream_file) {
+    return {};
+  }
+  std::erase_if(metadata, [](const auto& entry) { return is_metadata_of_glia(entry.first); });
+  return metadata;
+}
+
 /// Returns an array as a tensor of a file.
 [[nodiscard]] inline named_tensor array_tensor(std::string_view name, const xt::xarray<float>& x) {
   return {std::string(name), shape(x.shape().begin(), x.shape().end()),
@@ -157,7 +171,9 @@ void save(const Model& net, const std::filesystem::path& path, const save_option
                          "' belongs to glia; use another key");
     content.metadata[key] = value;
   }
-  for (const auto& p : net.core().parameters_now()) {
+  // The example must be that of the parameters, while another thread may train the model.
+  const std::optional<Model> snapshot = options.example ? std::optional<Model>(net) : std::nullopt;
+  for (const auto& p : snapshot ? snapshot->core().parameters() : net.core().parameters_now()) {
     content.tensors.push_back({p.spec.name, p.spec.shape, numbers_of(net.device(), p.value)});
   }
   // Tensors of whole cache lines come first, so that they can be used in a mapped file.
@@ -165,9 +181,11 @@ void save(const Model& net, const std::filesystem::path& path, const save_option
     return t.shape.size() * sizeof(float) % shared_floats::alignment == 0;
   });
   if (options.example) {
+    require<shape_error>(options.example->dimension() > 0 && options.example->size() > 0,
+                         "save: expected an example of at least one sample, got none");
     content.tensors.push_back(detail::array_tensor(detail::example_inputs, *options.example));
     content.tensors.push_back(
-        detail::array_tensor(detail::example_outputs, net.predict(*options.example)));
+        detail::array_tensor(detail::example_outputs, snapshot->predict(*options.example)));
   }
   detail::write_checked_content(path, std::move(content));
 }
@@ -216,17 +234,7 @@ void load(Model& net, const file_source& file) {
 /// Files of other programs have metadata, too. Throws `data_error`, with the path, if the file
 /// cannot be read or is damaged.
 [[nodiscard]] inline std::map<std::string, std::string> read_metadata(const file_source& file) {
-  std::map<std::string, std::string> metadata = detail::read_checked_content(file).metadata;
-  const auto kind = metadata.find("glia");
-  if (kind == metadata.end()) {
-    return metadata;
-  }
-  if (kind->second == detail::checkpoint_file || kind->second == detail::stream_file) {
-    return {};
-  }
-  std::erase_if(metadata,
-                [](const auto& entry) { return detail::is_metadata_of_glia(entry.first); });
-  return metadata;
+  return detail::metadata_of_users(detail::read_checked_content(file).metadata);
 }
 
 /// Does not compile: the error message says that the model is missing.

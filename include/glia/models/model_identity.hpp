@@ -73,7 +73,8 @@ inline void require_identity(const std::string& file,
   };
   for (const char* key : {"sample", "layers", "description"}) {
     const std::string stored = renamed(said(key));
-    const auto [theirs, ours] = detail::first_difference(stored, expected.at(key));
+    const std::string known = renamed(expected.at(key));
+    const auto [theirs, ours] = detail::first_difference(stored, known);
     require<data_error>(theirs == ours, file, ": the file belongs to another network (", key,
                         "): the file has '", theirs, "', but the model has '", ours,
                         "'; to load the parameters of a similar network, use load_parameters");
@@ -104,7 +105,7 @@ inline void require_identity(const std::string& file,
   const std::string last = plan.layers.empty() ? "" : plan.layers.back().description;
   const auto description = metadata.find("description");
   if ((last == "softmax" || last == "sigmoid") && description != metadata.end() &&
-      is_followed_by(plan.description, renamed(description->second), last)) {
+      is_followed_by(renamed(plan.description), renamed(description->second), last)) {
     model_plan trained = plan;
     trained.description = renamed(description->second);
     trained.layers.pop_back();

@@ -89,7 +89,8 @@ struct open_options {
 ///     const auto y = net.predict(x);
 ///
 /// The model has the parameters and the predictions of the model that was saved, and can be trained
-/// further. Layers of your own must be listed in `open_options::layers`.
+/// further. Layers of your own must be listed in `open_options::layers`. `sync_batch_norm` becomes
+/// `batch_norm`.
 ///
 /// If the file has an example, its outputs are computed and compared, so that a processor, a BLAS
 /// or a version of glia that computes something else is noticed.
@@ -111,7 +112,7 @@ struct stored_value {
 /// wrote.
 class option_reader {
  public:
-  /// What is the same for all objects of a text.
+  /// The text that contains the object.
   struct source {
     std::string file;                // for messages
     std::vector<layer_type> layers;  // of the program
@@ -217,6 +218,15 @@ struct stored_network {
 [[nodiscard]] stored_network read_network(const std::string& file,
                                           const std::map<std::string, std::string>& metadata,
                                           const std::vector<layer_type>& own_layers);
+
+/// A model from a file, and the texts that `save` stored with it.
+struct opened_file {
+  model<any_layer> net;
+  std::map<std::string, std::string> metadata;
+};
+
+/// Opens a model with its metadata; see `open`.
+[[nodiscard]] opened_file open_file(const file_source& source, const open_options& options);
 
 /// Plans a network in a file for a device. Throws `data_error`, with the name of the file, if the
 /// layers do not fit together.

@@ -21,6 +21,7 @@
 #include "glia/core/mapped_file.hpp"
 #include "glia/core/parse_number.hpp"
 #include "glia/core/shared_floats.hpp"
+#include "glia/core/utf8.hpp"
 #include "glia/io/safetensors_reader.hpp"
 #include "glia/models/any_compositions.hpp"
 #include "glia/models/model_file.hpp"
@@ -85,21 +86,13 @@ GLIA_INLINE bool is_known_composition(std::string_view name) {
 }
 
 template <class... Layers>
-[[nodiscard]] std::vector<layer_type> layer_types() {
-  return {layer_type::of<Layers>()...};
+[[nodiscard]] std::vector<layer_type> layer_types(layer_list<Layers...>) {
+  return {layer_type::of<Layers>()..., layer_type::of<gelu_tanh>(), layer_type::of<gpt>(),
+          layer_type::of<mobilenet_v2>(), layer_type::of<u_net>()};
 }
 
 GLIA_INLINE const std::vector<layer_type>& known_layer_types() {
-  static const std::vector<layer_type> types =
-      layer_types<avg_pool1d, avg_pool2d, avg_pool3d, batch_norm, conv1d, conv1d_transpose, conv2d,
-                  conv2d_transpose, conv3d, crop2d, dense, depthwise_conv2d, dropout, embedding,
-                  flatten, gaussian_noise, gelu_tanh, global_avg_pool1d, global_avg_pool2d,
-                  global_avg_pool3d, global_max_pool1d, global_max_pool2d, global_max_pool3d, gpt,
-                  group_norm, gru, identity, layer_norm, lstm, masking, max_pool1d, max_pool2d,
-                  max_pool3d, mobilenet_v2, multi_head_attention, one_hot, periodic_encoding,
-                  position_embedding, positional_encoding, reshape, rms_norm, separable_conv2d,
-                  simple_rnn, spatial_dropout, standardize, u_net, unembedding, upsample2d,
-                  zero_pad2d>();
+  static const std::vector<layer_type> types = layer_types(all_layers{});
   return types;
 }
 
@@ -142,7 +135,13 @@ GLIA_INLINE void option_reader::require_all_read() const {
 GLIA_INLINE void option_reader::fail(const stored_value& value, std::string_view expected) const {
   constexpr std::size_t longest = 40;
   std::string json = value.json->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  json = json.size() > longest ? json.substr(0, longest) + "..." : json;
+  if (json.size() > longest) {
+    std::size_t end = longest;
+    while (!is_utf8(std::string_view(json).substr(0, end))) {
+      --end;
+    }
+    json = json.substr(0, end) + "...";
+  }
   throw data_error(text(text_->file, ": the description of the network is wrong at ", value.place,
                         ": expected ", expected, ", got ", json));
 }
@@ -160,12 +159,12 @@ GLIA_INLINE std::vector<stored_value> option_reader::items(const stored_value& v
 
 GLIA_INLINE std::vector<std::size_t> option_reader::sizes(const stored_value& value,
                                                           std::size_t count) const {
+  if (!value.json->is_array() || value.json->size() != count) {
+    fail(value, text("a list of ", count, " numbers"));
+  }
   std::vector<std::size_t> result;
   for (const stored_value& item : items(value)) {
     read(item, result.emplace_back());
-  }
-  if (result.size() != count) {
-    fail(value, text("a list of ", count, " numbers"));
   }
   return result;
 }
@@ -248,10 +247,16 @@ GLIA_INLINE void option_reader::read(const stored_value& value, float& option) c
   option = static_cast<float>(number);
 }
 GLIA_INLINE void option_reader::read(const stored_value& value, double& option) const {
-  if (!value.json->is_number()) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (*value.json == "inf" || *value.json == "-inf") {
+    option = *value.json == "inf" ? infinity : -infinity;
+  } else if (*value.json == "nan") {
+    option = std::numeric_limits<double>::quiet_NaN();
+  } else if (value.json->is_number()) {
+    option = value.json->get<double>();
+  } else {
     fail(value, "a number");
   }
-  option = value.json->get<double>();
 }
 GLIA_INLINE void option_reader::read(const stored_value& value, std::string& option) const {
   if (!value.json->is_string()) {
@@ -260,10 +265,10 @@ GLIA_INLINE void option_reader::read(const stored_value& value, std::string& opt
   option = value.json->get<std::string>();
 }
 GLIA_INLINE void option_reader::read(const stored_value& value, shape& option) const {
-  const std::vector<std::size_t> extents = sizes(value, items(value).size());
-  if (extents.size() > shape::max_rank) {
-    fail(value, text("a shape of at most ", shape::max_rank, " extents"));
+  if (!value.json->is_array() || value.json->size() > shape::max_rank) {
+    fail(value, text("a list of at most ", shape::max_rank, " extents"));
   }
+  const std::vector<std::size_t> extents = sizes(value, value.json->size());
   option = shape(extents.begin(), extents.end());
 }
 GLIA_INLINE void option_reader::read(const stored_value& value, extent2d& option) const {
@@ -333,6 +338,42 @@ GLIA_INLINE void option_reader::read(const stored_value& value, activation& opti
   fail(value, "the name of an activation of glia");
 }
 
+/// Returns the number of brackets inside of each other in a JSON text.
+[[nodiscard]] inline std::size_t nesting(std::string_view json) {
+  std::size_t depth = 0;
+  std::size_t deepest = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (in_text) {
+      i += json[i] == '\\' ? 1 : 0;
+      in_text = json[i < json.size() ? i : json.size() - 1] != '"';
+    } else if (json[i] == '"') {
+      in_text = true;
+    } else if (json[i] == '[' || json[i] == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if ((json[i] == ']' || json[i] == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+/// Calls a function, and turns its errors into `data_error` with the name of the file.
+template <class Function>
+[[nodiscard]] auto of_file(const std::string& file, const Function& function) {
+  try {
+    return function();
+  } catch (const value_error& e) {
+    throw data_error(text(file, ": the network in the file is wrong: ", e.what()));
+  } catch (const shape_error& e) {
+    throw data_error(text(file, ": the network in the file is wrong: ", e.what()));
+  } catch (const std::bad_alloc&) {
+    throw data_error(text(file, ": there is not enough memory for the network in the file"));
+  } catch (const std::length_error&) {
+    throw data_error(text(file, ": there is not enough memory for the network in the file"));
+  }
+}
+
 GLIA_INLINE stored_network read_network(const std::string& file,
                                         const std::map<std::string, std::string>& metadata,
                                         const std::vector<layer_type>& own_layers) {
@@ -346,6 +387,10 @@ GLIA_INLINE stored_network read_network(const std::string& file,
       ": the file does not describe the network, because an earlier version of glia or "
       "another program wrote it; describe the network in the program, and use "
       "glia::load, or glia::load_parameters for files of other programs");
+  constexpr std::size_t deepest = 1000;
+  require<data_error>(nesting(entry->second) <= deepest, file,
+                      ": the description of the network has more than ", deepest,
+                      " brackets inside of each other; the file is damaged");
   const nlohmann::json whole = nlohmann::json::parse(entry->second, nullptr, false);
   require<data_error>(whole.is_object() && whole.contains("version"), file,
                       ": the description of the network is not valid JSON; the file is damaged");
@@ -353,14 +398,20 @@ GLIA_INLINE stored_network read_network(const std::string& file,
                       ": expected version 1 of the description of a network, got ",
                       whole["version"].dump(), "; the file was written by a newer version of glia");
   option_reader::source description{file, own_layers};
-  stored_network result;
-  option_reader options(description, {&whole, "network"});
-  std::size_t version = 0;
-  options("version", version);
-  options("sample", result.sample);
-  options("layer", result.layers);
-  options.require_all_read();
-  return result;
+  return of_file(file, [&] {
+    stored_network result;
+    option_reader options(description, {&whole, "network"});
+    std::size_t version = 0;
+    options("version", version);
+    options("sample", result.sample);
+    options("layer", result.layers);
+    options.require_all_read();
+    constexpr std::size_t largest_sample = std::size_t{1} << 26;
+    require<data_error>(
+        fits_memory(result.sample, sizeof(float)) && result.sample.size() <= largest_sample, file,
+        ": expected samples of at most ", largest_sample, " numbers, got ", result.sample);
+    return result;
+  });
 }
 
 GLIA_INLINE model_plan plan_network(const std::string& file, const stored_network& network,
@@ -376,19 +427,11 @@ GLIA_INLINE model_plan plan_network(const std::string& file, const stored_networ
     s.set_probe(probe);
     return s.run_model(network.layers, std::move(x));
   };
-  try {
+  return of_file(file, [&] {
     model_plan result = plan(describe, network.sample, target.fused());
     result.description = network.layers.description();
     return result;
-  } catch (const value_error& e) {
-    throw data_error(text(file, ": the network in the file is wrong: ", e.what()));
-  } catch (const shape_error& e) {
-    throw data_error(text(file, ": the network in the file is wrong: ", e.what()));
-  } catch (const std::bad_alloc&) {
-    throw data_error(text(file, ": there is not enough memory for the network in the file"));
-  } catch (const std::length_error&) {
-    throw data_error(text(file, ": there is not enough memory for the network in the file"));
-  }
+  });
 }
 
 /// Throws `data_error` if a model computes other outputs for the example of its file.
@@ -417,11 +460,15 @@ inline void require_example(const std::string& file, const model<any_layer>& net
   double largest = 0;
   double difference = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
-    largest = std::max(largest, static_cast<double>(std::abs(expected[i])));
-    const bool alike = y[i] == expected[i] || (std::isnan(y[i]) && std::isnan(expected[i]));
-    const double distance = alike ? 0 : std::abs(static_cast<double>(y[i]) - expected[i]);
-    difference = std::isnan(distance) ? std::numeric_limits<double>::infinity()
-                                      : std::max(difference, distance);
+    if (y[i] == expected[i] || (std::isnan(y[i]) && std::isnan(expected[i]))) {
+      continue;
+    }
+    const double distance = std::abs(static_cast<double>(y[i]) - expected[i]);
+    difference = std::isfinite(distance) ? std::max(difference, distance)
+                                         : std::numeric_limits<double>::infinity();
+  }
+  for (const float number : expected) {
+    largest = std::max(largest, std::isfinite(number) ? std::abs(static_cast<double>(number)) : 0);
   }
   require<data_error>(
       difference <= tolerance * largest, file,
@@ -434,33 +481,42 @@ inline void require_example(const std::string& file, const model<any_layer>& net
 
 }  // namespace detail
 
-GLIA_INLINE model<any_layer> open(const file_source& source, const open_options& options) {
+GLIA_INLINE detail::opened_file detail::open_file(const file_source& source,
+                                                  const open_options& options) {
   const bool maps = options.in_place && !source.is_memory();
-  const auto mapping = maps ? std::make_shared<const detail::mapped_file>(source.path()) : nullptr;
+  const auto mapping = maps ? std::make_shared<const mapped_file>(source.path()) : nullptr;
   const file_source file = maps ? file_source(mapping->bytes(), source.name()) : source;
   std::vector<named_tensor> example;
-  const safetensors_content content = detail::read_model_file(file, &example);
+  safetensors_content content = read_model_file(file, &example);
+  if (content.metadata.contains("glia")) {
+    require_model(file.name(), content);
+  }
+  stored_network network = read_network(file.name(), content.metadata, options.layers);
   std::map<std::string, shared_floats> in_place;
   if (options.in_place) {
-    in_place = detail::safetensors_reader(file).floats_in(file.bytes(), mapping);
+    in_place = safetensors_reader(file).floats_in(file.bytes(), mapping);
   }
-  detail::stored_network network =
-      detail::read_network(file.name(), content.metadata, options.layers);
-  detail::require_model(file.name(), content);
-  model_plan plan = detail::plan_network(file.name(), network, options.device);
+  model_plan plan = plan_network(file.name(), network, options.device);
   std::vector<tensor> tensors =
-      detail::tensors_for(file.name(), content, plan.parameters, options.device, in_place);
+      tensors_for(file.name(), content, plan.parameters, options.device, in_place);
   const std::vector<parameter_spec> specs = plan.parameters;
   // The values come from the file, so that the initializers need not run.
   for (parameter_spec& spec : plan.parameters) {
-    spec.initial = initializer("none", [](std::span<float>, const shape&, random_stream&) {});
+    const auto floats = in_place.find(spec.name);
+    spec.initial = initializer(
+        "none", [](std::span<float>, const shape&, random_stream&) {},
+        [values = floats == in_place.end() ? shared_floats{} : floats->second] { return values; });
   }
   model<any_layer> net(std::move(network.layers), std::move(plan), network.sample, options.device);
   for (std::size_t i = 0; i < specs.size(); ++i) {
     net.parameters()[i] = {specs[i], std::move(tensors[i])};
   }
-  detail::require_example(file.name(), net, example, options.tolerance);
-  return net;
+  require_example(file.name(), net, example, options.tolerance);
+  return {std::move(net), metadata_of_users(std::move(content.metadata))};
+}
+
+GLIA_INLINE model<any_layer> open(const file_source& source, const open_options& options) {
+  return detail::open_file(source, options).net;
 }
 
 }  // namespace glia

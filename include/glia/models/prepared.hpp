@@ -56,8 +56,8 @@ class prepared {
   /// if it is not null.
   ///
   /// Real time: on a `cpu` device of one thread that only this model uses, from the third call on,
-  /// a call without `times` allocates no memory, takes no mutex, makes no system call and throws no
-  /// exception, if the arguments fit. docs/how_to/real_time.md has the details.
+  /// a call with floats and without `times` allocates no memory, takes no mutex, makes no system
+  /// call and throws no exception, if the arguments fit. docs/how_to/real_time.md has the details.
   void run(std::span<const float> inputs, std::span<float> outputs,
            timeline* times = nullptr) const {
     compute(inputs, outputs, times);

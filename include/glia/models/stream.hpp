@@ -96,10 +96,10 @@ class stream {
   /// Computes the outputs of the next steps, both in plain memory. The number of steps follows from
   /// the size of `steps`. Throws the same errors.
   ///
-  /// Real time: on a `cpu` device of one thread that only this stream uses, a call for at most
-  /// `prepared_steps` steps of a state of `start` allocates no memory, takes no mutex, makes no
-  /// system call and throws no exception, if the arguments fit. docs/how_to/real_time.md has the
-  /// details.
+  /// Real time: on a `cpu` device of one thread that only this stream uses, a call with floats, for
+  /// at most `prepared_steps` steps of a state of `start`, allocates no memory, takes no mutex,
+  /// makes no system call and throws no exception, if the arguments fit. docs/how_to/real_time.md
+  /// has the details.
   void run(std::span<const float> steps, std::span<float> outputs, stream_state& state) const;
   void run(std::span<const double> steps, std::span<double> outputs, stream_state& state) const;
 

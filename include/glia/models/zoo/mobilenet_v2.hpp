@@ -68,8 +68,9 @@ class mobilenet_v2 {
   };
 
   explicit mobilenet_v2(const mobilenet_v2_options& options = {}) : options_(options) {
-    require<value_error>(options.width > 0, "mobilenet_v2: expected a positive width, got ",
-                         options.width);
+    require<value_error>(options.width > 0 && options.width <= largest_width,
+                         "mobilenet_v2: expected a positive width of at most ", largest_width,
+                         ", got ", options.width);
     add_stages();
   }
 
@@ -133,6 +134,8 @@ class mobilenet_v2 {
   friend bool operator==(const mobilenet_v2&, const mobilenet_v2&) = default;
 
  private:
+  static constexpr double largest_width = 1000;
+
   void add_stages() {
     // Table 2 of the paper: expansion, channels, number of blocks, stride of the first block.
     struct row {
