@@ -1,0 +1,210 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <glia/backends/cpu/isa/blas_core.hpp>
+#include <glia/backends/cpu/isa/isa.hpp>
+#include <glia/backends/cpu/products/gemm.hpp>
+#include <glia/core/number_text.hpp>
+#include <glia/core/processor_name.hpp>
+#include <glia/core/version.hpp>
+#include <glia/glia.hpp>
+#include <glia/pjrt/plugin.hpp>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "command.hpp"
+#include "network.hpp"
+
+extern "C" {
+// Returns OpenBLAS's version and options. Other BLAS libraries do not define this function.
+[[gnu::weak]] char* openblas_get_config();
+}
+
+struct doctor_settings {
+  std::vector<std::string> plugins;
+  std::size_t threads = 0;
+  bool json = false;
+};
+
+enum class severity : std::uint8_t { fine, slow, wrong };
+
+/// A line of the report: a property of the machine, or a check.
+struct finding {
+  std::string name, value;
+  severity level = severity::fine;
+  std::string advice = {};  ///< What to do, unless the level is `fine`.
+};
+
+[[nodiscard]] inline std::string instruction_sets() {
+  std::string result = "baseline";
+#if defined(__x86_64__)
+  result = "SSE2";
+  const std::pair<const char*, bool> sets[] = {
+      {"AVX2", __builtin_cpu_supports("avx2") != 0},
+      {"FMA", __builtin_cpu_supports("fma") != 0},
+      {"AVX-512", __builtin_cpu_supports("avx512f") != 0},
+      {"AVX-512 VNNI", __builtin_cpu_supports("avx512vnni") != 0}};
+  for (const auto& [name, is_supported] : sets) {
+    result += is_supported ? std::string(", ") + name : std::string();
+  }
+#endif
+  const glia::cpu_loops::isa best = glia::cpu_loops::best_isa();
+  return result + "; glia uses " +
+         (best == glia::cpu_loops::isa::avx512 ? "AVX-512"
+          : best == glia::cpu_loops::isa::avx2 ? "AVX2"
+                                               : "the baseline");
+}
+
+[[nodiscard]] inline finding blas_finding() {
+  if (openblas_get_config == nullptr) {
+    return {.name = "BLAS", .value = "not OpenBLAS; its version is unknown"};
+  }
+  std::string value = one_line(openblas_get_config());
+  if (!glia::cpu_loops::blas_knows(glia::cpu_loops::best_isa())) {
+    return {"BLAS", std::move(value), severity::slow,
+            "OpenBLAS is older than this processor and has no fast products for it; glia computes "
+            "products with its own loops where it can. Install a newer OpenBLAS"};
+  }
+  return {.name = "BLAS", .value = std::move(value)};
+}
+
+/// Compares a product of two matrices with sums in double precision, which are the reference.
+template <class Product>
+[[nodiscard]] finding product_finding(const std::string& name, const Product& product) {
+  constexpr std::size_t size = 192;
+  std::mt19937 generator(1);
+  std::uniform_real_distribution<float> numbers(-1, 1);
+  std::vector<float> a(size * size);
+  std::vector<float> b(size * size);
+  for (std::vector<float>* factor : {&a, &b}) {
+    std::generate(factor->begin(), factor->end(), [&] { return numbers(generator); });
+  }
+  std::vector<float> y(size * size);
+  product(a, b, y, size);
+  double largest = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      double sum = 0;
+      for (std::size_t k = 0; k < size; ++k) {
+        sum += static_cast<double>(a[i * size + k]) * static_cast<double>(b[k * size + j]);
+      }
+      const double difference = std::abs(sum - static_cast<double>(y[i * size + j]));
+      largest = std::isnan(difference) ? INFINITY : std::max(largest, difference);
+    }
+  }
+  constexpr double tolerance = 1e-3;  // of numbers of about 5
+  finding result{.name = name,
+                 .value = "differs from the reference by at most " + glia::digits_text(largest, 2)};
+  if (!(largest <= tolerance)) {
+    result.level = severity::wrong;
+    result.advice =
+        "the product is wrong: install another version of BLAS, or check this machine's memory";
+  }
+  return result;
+}
+
+[[nodiscard]] inline finding plugin_finding(const std::string& path) {
+  try {
+    const glia::detail::pjrt_plugin plugin(path);
+    const auto& version = plugin.api().version;
+    return {.name = "PJRT plugin",
+            .value = glia::text(path, ": version ", version.major_version, '.',
+                                version.minor_version, " of PJRT's C API")};
+  } catch (const glia::error& e) {
+    return {"PJRT plugin", path, severity::wrong, one_line(e.what())};
+  }
+}
+
+[[nodiscard]] inline std::vector<finding> findings(const doctor_settings& s) {
+  std::vector<finding> result;
+  const auto add = [&](const char* name, std::string value) {
+    result.push_back({.name = name, .value = std::move(value)});
+  };
+  add("glia", glia::text(GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.', GLIA_VERSION_PATCH));
+  add("processor", glia::processor_name());
+  add("instruction sets", instruction_sets());
+  const glia::cpu<float> device({.threads = s.threads});
+  add("threads",
+      glia::text(device.threads(), "; the processor has ", std::thread::hardware_concurrency()));
+  result.push_back(blas_finding());
+  using matrix = std::vector<float>;
+  result.push_back(product_finding(
+      "product by BLAS", [](const matrix& a, const matrix& b, matrix& y, std::size_t n) {
+        glia::cpu_loops::gemm<float>(n, n, n, {a.data(), n}, {b.data(), n}, 0, y.data(), n);
+      }));
+  result.push_back(product_finding(
+      "product by glia", [&](const matrix& a, const matrix& b, matrix& y, std::size_t n) {
+        const glia::shape extents{n, n};
+        device.to_host(device.run(glia::kernels::matmul{},
+                                  device.from_host(std::span<const float>(a), extents),
+                                  device.from_host(std::span<const float>(b), extents)),
+                       std::span<float>(y));
+      }));
+  std::vector<std::string> plugins = s.plugins;
+  if (const char* const chosen = std::getenv("GLIA_PJRT_PLUGIN");
+      chosen != nullptr && plugins.empty()) {
+    plugins.emplace_back(chosen);
+  }
+  for (const std::string& path : plugins) {
+    result.push_back(plugin_finding(path));
+  }
+  if (plugins.empty()) {
+    add("PJRT plugin", "none; GLIA_PJRT_PLUGIN or --plugin names one, for a GPU or TPU");
+  }
+  return result;
+}
+
+inline int examine(const doctor_settings& s) {
+  const std::vector<finding> found = findings(s);
+  json_document document = json_document::array();
+  bool is_fine = true;
+  constexpr const char* words[] = {"ok", "slow", "wrong"};
+  for (const finding& entry : found) {
+    const char* const word = words[static_cast<std::size_t>(entry.level)];
+    is_fine = is_fine && entry.level != severity::wrong;
+    document.push_back({{"name", entry.name}, {"status", word}, {"value", entry.value}});
+    if (!entry.advice.empty()) {
+      document.back()["advice"] = entry.advice;
+    }
+    if (!s.json) {
+      std::cout << std::left << std::setw(7) << word << entry.name << ": " << entry.value
+                << (entry.advice.empty() ? "" : "\n       " + entry.advice) << '\n';
+    }
+  }
+  if (s.json) {
+    print_json({{"ok", is_fine}, {"findings", document}});
+  }
+  if (!is_fine) {
+    std::cerr << "glia: a check failed; the report says what to do\n";
+  }
+  return is_fine ? exit_fine : exit_wrong_data;
+}
+
+inline void add_doctor(CLI::App& app, command_action& action) {
+  const auto s = std::make_shared<doctor_settings>();
+  CLI::App& command = add_command(
+      app, action, "doctor", "Check this machine: processor, BLAS, threads, plugins", s, &examine);
+  command.add_option("--plugin", s->plugins,
+                     "PJRT plugin of a GPU or TPU to load; default: $GLIA_PJRT_PLUGIN");
+  add_threads_option(command, s->threads);
+  add_json_option(command, s->json);
+  command.footer(
+      "Multiplies two matrices with BLAS and with glia, and compares the results with sums in\n"
+      "double precision. Exits with 1 if a check fails.\n\n"
+      "Examples:\n"
+      "  glia doctor\n"
+      "  glia doctor --plugin xla_cuda_plugin.so --json");
+}

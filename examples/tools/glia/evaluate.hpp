@@ -1,0 +1,238 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <glia/core/number_text.hpp>
+#include <glia/data/csv.hpp>
+#include <glia/io/npy.hpp>
+#include <glia/training/confusion.hpp>
+#include <iostream>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "network.hpp"
+#include "predict.hpp"
+#include "samples.hpp"
+
+struct evaluate_settings {
+  std::filesystem::path network, targets;
+  sample_source source;
+  std::string task = "auto";
+  bool target_header = false, json = false;
+  std::size_t batch = 32, threads = 0;
+};
+
+/// The targets of samples: one or several numbers for each.
+struct target_rows {
+  std::vector<float> numbers;
+  std::size_t rows = 0;
+
+  [[nodiscard]] std::size_t columns() const { return rows == 0 ? 0 : numbers.size() / rows; }
+};
+
+/// Reads targets from an array or a table. Texts in a table are names of classes.
+[[nodiscard]] inline target_rows read_targets(const evaluate_settings& s,
+                                              const std::vector<std::string>& class_names) {
+  target_rows result;
+  if (extension_of(s.targets) == ".npy") {
+    const xt::xarray<float> array = glia::read_npy(s.targets);
+    result.numbers.assign(array.begin(), array.end());
+    result.rows = array.dimension() == 0 ? 1 : array.shape()[0];
+    return result;
+  }
+  const glia::csv_table table = [&] {
+    try {
+      return glia::read_csv(s.targets, {.header = s.target_header});
+    } catch (const glia::data_error&) {
+      if (class_names.empty() || s.target_header) {
+        throw;
+      }
+      return glia::read_csv(s.targets, {.header = false, .class_names = {{"0", class_names}}});
+    }
+  }();
+  const xt::xarray<float> array = table.columns(table.names());
+  result.numbers.assign(array.begin(), array.end());
+  result.rows = table.rows();
+  return result;
+}
+
+/// Returns whether each target is one class index.
+[[nodiscard]] inline bool are_classes(const target_rows& targets, std::size_t classes) {
+  return targets.columns() == 1 &&
+         std::all_of(targets.numbers.begin(), targets.numbers.end(), [&](float target) {
+           return target >= 0 && target < static_cast<float>(classes) &&
+                  target == std::floor(target);
+         });
+}
+
+/// Prints accuracy, cross-entropy and the confusion matrix. One output means two classes.
+inline void report_classes(const evaluate_settings& s, const network& net,
+                           const glia::model_info& info, const std::vector<float>& y,
+                           const target_rows& targets) {
+  const bool is_binary = net.outputs() == 1;
+  const std::size_t classes = is_binary ? 2 : net.outputs();
+  glia::require<glia::data_error>(are_classes(targets, classes), s.targets.string(),
+                                  ": expected one class from 0 to ", classes - 1,
+                                  " for each sample; use --task values for other targets");
+  glia::confusion_matrix confusion(classes);
+  double loss = 0;
+  for (std::size_t n = 0; n < targets.rows; ++n) {
+    const auto truth = static_cast<std::size_t>(targets.numbers[n]);
+    std::vector<float> shares(y.begin() + static_cast<std::ptrdiff_t>(n * net.outputs()),
+                              y.begin() + static_cast<std::ptrdiff_t>((n + 1) * net.outputs()));
+    if (is_binary) {
+      const float share = net.output_kind() == glia::output_kind::sigmoid
+                              ? shares[0]
+                              : 1 / (1 + std::exp(-shares[0]));
+      shares = {1 - share, share};
+    } else if (net.output_kind() != glia::output_kind::sigmoid) {
+      make_probabilities(shares, net.output_kind());
+    }
+    glia::require<glia::data_error>(
+        std::none_of(shares.begin(), shares.end(), [](float share) { return std::isnan(share); }),
+        s.network.string(), ": the outputs for sample ", n + 1, " are not numbers (NaN)");
+    constexpr double smallest = 1e-12;
+    loss -= std::log(std::max(static_cast<double>(shares[truth]), smallest));
+    const auto best = std::max_element(shares.begin(), shares.end()) - shares.begin();
+    confusion.add(truth, static_cast<std::size_t>(best));
+  }
+  loss /= static_cast<double>(targets.rows);
+  if (s.json) {
+    json_document counts = json_document::array();
+    for (std::size_t truth = 0; truth < classes; ++truth) {
+      json_document row = json_document::array();
+      for (std::size_t k = 0; k < classes; ++k) {
+        row.push_back(confusion.count(truth, k));
+      }
+      counts.push_back(row);
+    }
+    print_json({{"network", s.network.string()},
+                {"samples", targets.rows},
+                {"accuracy", confusion.accuracy()},
+                {"cross_entropy", loss},
+                {"class_names", info.class_names},
+                {"confusion", counts}});
+    return;
+  }
+  std::cout << targets.rows << " samples: accuracy "
+            << glia::fixed_text(100 * confusion.accuracy(), 2) << " %, cross-entropy "
+            << glia::digits_text(loss, 4) << '\n';
+  constexpr std::size_t widest_table = 20;
+  if (classes <= widest_table) {
+    std::vector<std::string> names = info.class_names;
+    for (std::size_t k = names.size(); k < classes; ++k) {
+      names.push_back(std::to_string(k));
+    }
+    std::cout << '\n' << confusion.table(std::span(names).first(classes));
+  }
+}
+
+/// Prints the errors of real-valued outputs.
+inline void report_values(const evaluate_settings& s, const std::vector<float>& y,
+                          const target_rows& targets) {
+  double squares = 0;
+  double distances = 0;
+  double sum = 0;
+  double square_sum = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double target = targets.numbers[i];
+    const double error = y[i] - target;
+    squares += error * error;
+    distances += std::abs(error);
+    sum += target;
+    square_sum += target * target;
+  }
+  const auto count = static_cast<double>(y.size());
+  const double variance = square_sum / count - sum / count * (sum / count);
+  const double mean_square = squares / count;
+  const double mean_distance = distances / count;
+  json_document document{{"network", s.network.string()},
+                         {"samples", targets.rows},
+                         {"mean_squared_error", mean_square},
+                         {"root_mean_squared_error", std::sqrt(mean_square)},
+                         {"mean_absolute_error", mean_distance}};
+  if (variance > 0) {
+    document["r2"] = 1 - mean_square / variance;
+  }
+  if (s.json) {
+    print_json(document);
+    return;
+  }
+  std::cout << targets.rows << " samples: mean squared error " << glia::digits_text(mean_square, 5)
+            << ", its root " << glia::digits_text(std::sqrt(mean_square), 5)
+            << ", mean absolute error " << glia::digits_text(mean_distance, 5);
+  if (variance > 0) {
+    std::cout << ", R2 " << glia::digits_text(1 - mean_square / variance, 4);
+  }
+  std::cout << '\n';
+}
+
+inline int evaluate(const evaluate_settings& s) {
+  if (s.source.is_empty()) {
+    throw usage_error("evaluate needs samples: name pictures, or use --csv or --npy");
+  }
+  network net(s.network, {.threads = s.threads, .images = !s.source.pictures.empty()});
+  const glia::model_info info = info_of(net, s.source.info);
+  const samples data = read_samples(s.source, net, info);
+  const target_rows targets =
+      naming_file(s.targets, [&] { return read_targets(s, info.class_names); });
+  glia::require<glia::data_error>(!data.incomplete && targets.rows == data.names.size(),
+                                  s.targets.string(), ": has targets of ", targets.rows,
+                                  " samples, but there are ", data.names.size(),
+                                  "; expected one row for each sample");
+  const bool values_fit = targets.columns() == net.outputs();
+  const bool has_classes =
+      s.task == "classes" ||
+      (s.task == "auto" && (net.outputs() > 1 ? are_classes(targets, net.outputs())
+                                              : net.output_kind() == glia::output_kind::sigmoid &&
+                                                    are_classes(targets, 2)));
+  glia::require<glia::data_error>(
+      has_classes || values_fit, s.targets.string(), ": has ", targets.columns(),
+      " numbers for each sample; ", s.network.string(), " has ", net.outputs(),
+      " outputs: expected one class below ", net.outputs(), ", or a number for each output");
+  std::vector<float> y;
+  naming_file(s.source.csv.empty() ? s.source.npy : s.source.csv,
+              [&] { net.run(data.numbers, y, s.batch); });
+  if (has_classes) {
+    report_classes(s, net, info, y, targets);
+  } else {
+    report_values(s, y, targets);
+  }
+  return exit_fine;
+}
+
+inline void add_evaluate(CLI::App& app, command_action& action) {
+  const auto s = std::make_shared<evaluate_settings>();
+  CLI::App& command = add_command(app, action, "evaluate",
+                                  "Compare the outputs for samples with targets", s, &evaluate);
+  command.add_option("network", s->network, "ONNX file, or file of glia::save")->required();
+  add_sample_options(command, s->source);
+  command
+      .add_option("--targets", s->targets,
+                  "Table or array (.npy) with the targets: one class for each sample, or a number "
+                  "for each output")
+      ->required();
+  command.add_flag("--target-header", s->target_header,
+                   "The first line of the table of targets has the columns' names");
+  command
+      .add_option("--task", s->task,
+                  "classes: accuracy; values: mean squared error; auto: as the targets look")
+      ->check(CLI::IsMember({"auto", "classes", "values"}));
+  command.add_option("--batch", s->batch, "Samples at a time")->check(CLI::Range(1, 65536));
+  add_threads_option(command, s->threads);
+  add_json_option(command, s->json);
+  command.footer(
+      "Classes are numbers from 0, or names of classes of the network. For classes, the accuracy,\n"
+      "the cross-entropy and the confusion matrix are shown; for values, the mean squared error,\n"
+      "the mean absolute error and R2.\n\n"
+      "Examples:\n"
+      "  glia evaluate net.onnx --csv digits.csv --targets classes.csv\n"
+      "  glia evaluate net.safetensors --npy inputs.npy --targets outputs.npy --json");
+}
