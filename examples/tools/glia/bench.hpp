@@ -149,14 +149,18 @@ inline void add_bench(CLI::App& app, command_action& action) {
   const auto s = std::make_shared<bench_settings>();
   CLI::App& command =
       add_command(app, action, "bench", "Measure the time of predictions", s, &bench);
-  command.add_option("network", s->network, "ONNX file, or file of glia::save")->required();
+  command.add_option("network", s->network, "ONNX file, or file of glia::save")
+      ->type_name("FILE")
+      ->required();
   add_sample_options(command, s->source);
   command.add_option("--batch", s->batches, "Batch sizes, separated by commas")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 65536));
-  command.add_option("--against", s->against,
-                     "Another network, which is measured in turns on the same samples");
+  command
+      .add_option("--against", s->against,
+                  "Another network, which is measured in turns on the same samples")
+      ->type_name("FILE");
   command.add_option("--seconds", s->seconds, "Seconds for each network and batch size")
       ->check(CLI::Range(0.0, 3600.0));
   command.add_flag("--profile", s->profile, "Show the time of each kernel");

@@ -153,8 +153,12 @@ inline void add_convert(CLI::App& app, command_action& action) {
   const auto s = std::make_shared<convert_settings>();
   CLI::App& command = add_command(app, action, "convert",
                                   "Write a network or its weights in another format", s, &convert);
-  command.add_option("source", s->source, "ONNX, safetensors, Keras .h5 or .npz file")->required();
-  command.add_option("target", s->target, "File that ends in .onnx or .safetensors")->required();
+  command.add_option("source", s->source, "ONNX, safetensors, Keras .h5 or .npz file")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("target", s->target, "File that ends in .onnx or .safetensors")
+      ->type_name("FILE")
+      ->required();
   command.add_flag("--channels-first", s->channels_first,
                    "Images are (N, C, H, W) in the ONNX file, not (N, H, W, C)");
   add_json_option(command, s->json);

@@ -74,9 +74,9 @@ struct finding {
   }
   std::string value = one_line(openblas_get_config());
   if (!glia::cpu_loops::blas_knows(glia::cpu_loops::best_isa())) {
-    return {"BLAS", std::move(value), severity::slow,
-            "OpenBLAS is older than this processor and has no fast products for it; glia computes "
-            "products with its own loops where it can. Install a newer OpenBLAS"};
+    return {
+        "BLAS", std::move(value), severity::slow,
+        "this OpenBLAS uses the instructions of an older processor; a newer OpenBLAS is faster"};
   }
   return {.name = "BLAS", .value = std::move(value)};
 }
@@ -197,8 +197,11 @@ inline void add_doctor(CLI::App& app, command_action& action) {
   const auto s = std::make_shared<doctor_settings>();
   CLI::App& command = add_command(
       app, action, "doctor", "Check this machine: processor, BLAS, threads, plugins", s, &examine);
-  command.add_option("--plugin", s->plugins,
-                     "PJRT plugin of a GPU or TPU to load; default: $GLIA_PJRT_PLUGIN");
+  command
+      .add_option("--plugin", s->plugins,
+                  "PJRT plugin of a GPU or TPU to load; default: $GLIA_PJRT_PLUGIN")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   add_threads_option(command, s->threads);
   add_json_option(command, s->json);
   command.footer(

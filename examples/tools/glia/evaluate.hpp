@@ -37,30 +37,37 @@ struct target_rows {
   [[nodiscard]] std::size_t columns() const { return rows == 0 ? 0 : numbers.size() / rows; }
 };
 
-/// Reads targets from an array or a table. Texts in a table are names of classes.
-[[nodiscard]] inline target_rows read_targets(const evaluate_settings& s,
-                                              const std::vector<std::string>& class_names) {
-  target_rows result;
-  if (extension_of(s.targets) == ".npy") {
-    const xt::xarray<float> array = glia::read_npy(s.targets);
-    result.numbers.assign(array.begin(), array.end());
-    result.rows = array.dimension() == 0 ? 1 : array.shape()[0];
-    return result;
-  }
+/// Reads columns of a table. Texts are names of classes.
+[[nodiscard]] inline target_rows read_target_columns(const std::filesystem::path& path, bool header,
+                                                     const std::vector<std::string>& columns,
+                                                     const std::vector<std::string>& class_names) {
   const glia::csv_table table = [&] {
     try {
-      return glia::read_csv(s.targets, {.header = s.target_header});
+      return glia::read_csv(path, {.header = header, .columns = columns});
     } catch (const glia::data_error&) {
-      if (class_names.empty() || s.target_header) {
+      if (class_names.empty() || columns.size() != 1) {
         throw;
       }
-      return glia::read_csv(s.targets, {.header = false, .class_names = {{"0", class_names}}});
+      return glia::read_csv(
+          path, {.header = header, .columns = columns, .class_names = {{columns[0], class_names}}});
     }
   }();
   const xt::xarray<float> array = table.columns(table.names());
-  result.numbers.assign(array.begin(), array.end());
-  result.rows = table.rows();
-  return result;
+  return {{array.begin(), array.end()}, table.rows()};
+}
+
+/// Reads targets from columns of the table of samples, from another table or from an array.
+[[nodiscard]] inline target_rows read_targets(const evaluate_settings& s,
+                                              const std::vector<std::string>& class_names) {
+  if (s.targets.empty()) {
+    return read_target_columns(s.source.csv, s.source.header, s.source.skipped, class_names);
+  }
+  if (extension_of(s.targets) != ".npy") {
+    return read_target_columns(s.targets, s.target_header, column_names(s.targets, s.target_header),
+                               class_names);
+  }
+  const xt::xarray<float> array = glia::read_npy(s.targets);
+  return {{array.begin(), array.end()}, array.dimension() == 0 ? 1 : array.shape()[0]};
 }
 
 /// Returns whether each target is one class index.
@@ -78,7 +85,8 @@ inline void report_classes(const evaluate_settings& s, const network& net,
                            const target_rows& targets) {
   const bool is_binary = net.outputs() == 1;
   const std::size_t classes = is_binary ? 2 : net.outputs();
-  glia::require<glia::data_error>(are_classes(targets, classes), s.targets.string(),
+  glia::require<glia::data_error>(are_classes(targets, classes),
+                                  (s.targets.empty() ? s.source.csv : s.targets).string(),
                                   ": expected one class from 0 to ", classes - 1,
                                   " for each sample; use --task values for other targets");
   glia::confusion_matrix confusion(classes);
@@ -178,13 +186,19 @@ inline int evaluate(const evaluate_settings& s) {
   if (s.source.is_empty()) {
     throw usage_error("evaluate needs samples: name pictures, or use --csv or --npy");
   }
+  if (s.targets.empty() == s.source.skipped.empty() ||
+      (!s.source.skipped.empty() && s.source.csv.empty())) {
+    throw usage_error(
+        "evaluate needs targets: use --targets with a file, or --target with a column of --csv");
+  }
+  const std::string target_file = (s.targets.empty() ? s.source.csv : s.targets).string();
   network net(s.network, {.threads = s.threads, .images = !s.source.pictures.empty()});
   const glia::model_info info = info_of(net, s.source.info);
   const samples data = read_samples(s.source, net, info);
   const target_rows targets =
-      naming_file(s.targets, [&] { return read_targets(s, info.class_names); });
+      naming_file(target_file, [&] { return read_targets(s, info.class_names); });
   glia::require<glia::data_error>(!data.incomplete && targets.rows == data.names.size(),
-                                  s.targets.string(), ": has targets of ", targets.rows,
+                                  target_file, ": has targets of ", targets.rows,
                                   " samples, but there are ", data.names.size(),
                                   "; expected one row for each sample");
   const bool values_fit = targets.columns() == net.outputs();
@@ -194,7 +208,7 @@ inline int evaluate(const evaluate_settings& s) {
                                               : net.output_kind() == glia::output_kind::sigmoid &&
                                                     are_classes(targets, 2)));
   glia::require<glia::data_error>(
-      has_classes || values_fit, s.targets.string(), ": has ", targets.columns(),
+      has_classes || values_fit, target_file, ": has ", targets.columns(),
       " numbers for each sample; ", s.network.string(), " has ", net.outputs(),
       " outputs: expected one class below ", net.outputs(), ", or a number for each output");
   std::vector<float> y;
@@ -212,13 +226,22 @@ inline void add_evaluate(CLI::App& app, command_action& action) {
   const auto s = std::make_shared<evaluate_settings>();
   CLI::App& command = add_command(app, action, "evaluate",
                                   "Compare the outputs for samples with targets", s, &evaluate);
-  command.add_option("network", s->network, "ONNX file, or file of glia::save")->required();
-  add_sample_options(command, s->source);
-  command
-      .add_option("--targets", s->targets,
-                  "Table or array (.npy) with the targets: one class for each sample, or a number "
-                  "for each output")
+  command.add_option("network", s->network, "ONNX file, or file of glia::save")
+      ->type_name("FILE")
       ->required();
+  add_sample_options(command, s->source);
+  auto* const file =
+      command
+          .add_option("--targets", s->targets,
+                      "Table or array (.npy) with the targets: one class for each sample, or a "
+                      "number for each output")
+          ->type_name("FILE");
+  command
+      .add_option("--target", s->source.skipped,
+                  "Column of the table with targets: its name or, without --header, its number "
+                  "from 0")
+      ->allow_extra_args(false)
+      ->excludes(file);
   command.add_flag("--target-header", s->target_header,
                    "The first line of the table of targets has the columns' names");
   command
@@ -233,6 +256,6 @@ inline void add_evaluate(CLI::App& app, command_action& action) {
       "the cross-entropy and the confusion matrix are shown; for values, the mean squared error,\n"
       "the mean absolute error and R2.\n\n"
       "Examples:\n"
-      "  glia evaluate net.onnx --csv digits.csv --targets classes.csv\n"
+      "  glia evaluate net.onnx --csv flowers.csv --header --target species\n"
       "  glia evaluate net.safetensors --npy inputs.npy --targets outputs.npy --json");
 }

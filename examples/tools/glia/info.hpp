@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <glia/core/text_table.hpp>
@@ -63,8 +64,8 @@ inline void add_whether_it_runs(const std::filesystem::path& path, json_document
   try {
     const network net(path, {.images = true});
     properties["glia runs it"] = true;
-    properties["sample"] = glia::text(net.model().sample_shape());
-    properties["output"] = glia::text(net.model().output_shape());
+    properties["sample"] = shape_document(net.model().sample_shape());
+    properties["output"] = shape_document(net.model().output_shape());
   } catch (const glia::error& e) {
     properties["glia runs it"] = false;
     properties["reason"] = one_line(e.what());
@@ -78,7 +79,7 @@ inline void add_whether_it_runs(const std::filesystem::path& path, json_document
   return kind == glia::detail::model_file        ? "model of glia::save"
          : kind == glia::detail::checkpoint_file ? "checkpoint of a training with glia"
          : kind == glia::detail::stream_file     ? "state of a stream of glia"
-         : kind.empty()                          ? "safetensors file of another program"
+         : kind.empty()                          ? "tensors without a network (safetensors)"
                                                  : "file of another version of glia";
 }
 
@@ -98,7 +99,8 @@ inline void add_whether_it_runs(const std::filesystem::path& path, json_document
   std::string header(length, '\0');
   file.read(header.data(), static_cast<std::streamsize>(length));
   bool has_example = false;
-  for (const auto& [name, entry] : nlohmann::json::parse(header).items()) {
+  const nlohmann::json entries = nlohmann::json::parse(header);
+  for (const auto& [name, entry] : entries.items()) {
     if (name != "__metadata__") {
       const auto offsets = entry.at("data_offsets").get<std::vector<std::size_t>>();
       result.tensors.push_back({name, entry.at("shape").get<std::vector<std::size_t>>(),
@@ -158,16 +160,18 @@ inline void add_whether_it_runs(const std::filesystem::path& path, json_document
   }
 }
 
-/// Returns an input or output of an ONNX file as a text: image (N, 3, 224, 224).
-[[nodiscard]] inline std::string interface_text(const ::onnx::ValueInfoProto& value) {
-  std::string extents;
+/// Returns the name and the shape of an input or output of an ONNX file. An extent that the file
+/// does not fix is a text.
+[[nodiscard]] inline json_document interface_document(const ::onnx::ValueInfoProto& value) {
+  json_document extents = json_document::array();
   for (const auto& dimension : value.type().tensor_type().shape().dim()) {
-    extents += extents.empty() ? "" : ", ";
-    extents += dimension.has_dim_value()        ? std::to_string(dimension.dim_value())
-               : !dimension.dim_param().empty() ? dimension.dim_param()
-                                                : "?";
+    if (dimension.has_dim_value()) {
+      extents.push_back(dimension.dim_value());
+    } else {
+      extents.push_back(dimension.dim_param().empty() ? "?" : dimension.dim_param());
+    }
   }
-  return value.name() + " (" + extents + ')';
+  return {{"name", value.name()}, {"shape", extents}};
 }
 
 [[nodiscard]] inline file_content content_of_onnx(const std::filesystem::path& path) {
@@ -182,13 +186,13 @@ inline void add_whether_it_runs(const std::filesystem::path& path, json_document
           : message.producer_name() + ' ' + message.producer_version();
   result.properties["nodes"] = content.graph().node_size();
   const auto add_interface = [&](const char* key, const auto& values, const auto& skipped) {
-    std::string texts;
+    json_document list = json_document::array();
     for (const ::onnx::ValueInfoProto& value : values) {
       if (!skipped(value.name())) {
-        texts += (texts.empty() ? "" : ", ") + interface_text(value);
+        list.push_back(interface_document(value));
       }
     }
-    result.properties[key] = texts;
+    result.properties[key] = list;
   };
   const auto is_weight = [&](const std::string& name) {
     const auto& weights = content.graph().initializer();
@@ -239,6 +243,16 @@ void add_tensors(const glia::basic_tensor_map<T>& tensors, const std::string& ty
   return result;
 }
 
+/// Returns the type of the elements of an array that is known to be readable, such as "<f4".
+[[nodiscard]] inline std::string npy_type(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string start(256, '\0');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  const std::size_t key = start.find("'descr': '");
+  const std::size_t first = key + std::string_view("'descr': '").size();
+  return key == std::string::npos ? "" : start.substr(first, start.find('\'', first) - first);
+}
+
 [[nodiscard]] inline file_content content_of_numpy(const std::filesystem::path& path,
                                                    file_format format) {
   file_content result;
@@ -247,8 +261,13 @@ void add_tensors(const glia::basic_tensor_map<T>& tensors, const std::string& ty
     result.properties["format"] = "array of NumPy";
     result.tensors.push_back({path.stem().string(),
                               {values.shape().begin(), values.shape().end()},
-                              "read as double",
+                              npy_type(path),
                               values.size() * sizeof(double)});
+    if (const std::size_t digit = result.tensors[0].type.find_first_of("0123456789");
+        digit != std::string::npos) {
+      result.tensors[0].bytes =
+          values.size() * std::strtoul(result.tensors[0].type.c_str() + digit, nullptr, 10);
+    }
     return result;
   }
   glia::require<glia::data_error>(
@@ -282,6 +301,17 @@ void add_tensors(const glia::basic_tensor_map<T>& tensors, const std::string& ty
 
 /// Returns a value of a JSON document as text for people.
 [[nodiscard]] inline std::string value_text(const json_document& value) {
+  if (value.is_object()) {
+    return value_text(value.at("name")) + ' ' + value_text(value.at("shape"));
+  }
+  if (value.is_array()) {
+    const bool is_shape = value.empty() || !value.front().is_object();
+    std::string result;
+    for (const json_document& element : value) {
+      result += (result.empty() ? "" : ", ") + value_text(element);
+    }
+    return is_shape ? '(' + result + ')' : result;
+  }
   return value.is_boolean()  ? (value.get<bool>() ? "yes" : "no")
          : value.is_string() ? one_line(value.get<std::string>())
                              : value.dump();
@@ -364,7 +394,9 @@ inline void add_info(CLI::App& app, command_action& action) {
   const auto s = std::make_shared<info_settings>();
   CLI::App& command =
       add_command(app, action, "info", "Describe a file and check it", s, &show_info);
-  command.add_option("file", s->file, "ONNX, safetensors, HDF5, .npy or .npz file")->required();
+  command.add_option("file", s->file, "ONNX, safetensors, HDF5, .npy or .npz file")
+      ->type_name("FILE")
+      ->required();
   command.add_flag("--all", s->every_tensor, "Show all tensors, and long texts in full");
   add_json_option(command, s->json);
   command.footer(

@@ -46,6 +46,11 @@ int run(int argc, char** argv) {
   add_bench(app, action);
   add_doctor(app, action);
   add_completion(app, action);
+  const auto is_called = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_called).empty()) {
+    std::cerr << "glia: there is no subcommand '" << argv[1] << "'; glia --help lists them\n";
+    return exit_wrong_usage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help or --version

@@ -34,6 +34,11 @@ inline void add_threads_option(CLI::App& command, std::size_t& threads) {
       ->check(CLI::Range(0, 4096));
 }
 
+/// Returns a shape as a list of numbers.
+[[nodiscard]] inline json_document shape_document(const glia::shape& extents) {
+  return json_document(std::vector<std::size_t>(extents.begin(), extents.end()));
+}
+
 /// A network in a file of `glia::save` or in an ONNX file, ready for predictions.
 class network {
  public:

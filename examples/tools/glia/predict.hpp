@@ -203,7 +203,9 @@ inline void add_predict(CLI::App& app, command_action& action) {
   const auto s = std::make_shared<predict_settings>();
   CLI::App& command = add_command(app, action, "predict",
                                   "Predict for pictures, tables, arrays or lines", s, &predict);
-  command.add_option("network", s->network, "ONNX file, or file of glia::save")->required();
+  command.add_option("network", s->network, "ONNX file, or file of glia::save")
+      ->type_name("FILE")
+      ->required();
   add_sample_options(command, s->source);
   auto* const lines = command.add_flag("--stdin", s->from_stdin,
                                        "Read a sample from each line of the standard input, and "
@@ -211,8 +213,10 @@ inline void add_predict(CLI::App& app, command_action& action) {
   for (const char* other : {"pictures", "--csv", "--npy"}) {
     lines->excludes(command.get_option(other));
   }
-  auto* const output = command.add_option("--output", s->output,
-                                          "Write the outputs to a file, .npy or .csv, instead");
+  auto* const output =
+      command
+          .add_option("--output", s->output, "Write the outputs to a file, .npy or .csv, instead")
+          ->type_name("FILE");
   lines->excludes(output);
   command.add_option("--batch", s->batch, "Samples at a time")->check(CLI::Range(1, 65536));
   command.add_option("--top", s->top, "Number of classes to show")->check(CLI::Range(1, 1000000));

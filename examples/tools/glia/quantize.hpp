@@ -151,9 +151,12 @@ inline void add_quantize(CLI::App& app, command_action& action) {
   CLI::App& command =
       add_command(app, action, "quantize", "Quantize a network to 8 bits, and measure the effect",
                   s, &quantize);
-  command.add_option("network", s->network, "ONNX file, or file of glia::save")->required();
+  command.add_option("network", s->network, "ONNX file, or file of glia::save")
+      ->type_name("FILE")
+      ->required();
   add_sample_options(command, s->source);
-  command.add_option("--output", s->target, "ONNX file to write; without it, nothing is written");
+  command.add_option("--output", s->target, "ONNX file to write; without it, nothing is written")
+      ->type_name("FILE");
   command
       .add_option("--tolerance", s->tolerance,
                   "Largest allowed change of the outputs, relative to their size")

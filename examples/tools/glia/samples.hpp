@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <glia/data/csv.hpp>
+#include <glia/data/csv_cells.hpp>
 #include <glia/image/read_image.hpp>
 #include <glia/image/resize.hpp>
 #include <glia/io/npy.hpp>
@@ -32,6 +34,7 @@ struct sample_source {
   std::vector<std::string> pictures;
   std::filesystem::path csv, npy;
   bool header = false;
+  std::vector<std::string> skipped{};  ///< Columns of the table that do not belong to the samples.
   info_options info;
 
   [[nodiscard]] bool is_empty() const { return pictures.empty() && csv.empty() && npy.empty(); }
@@ -39,16 +42,21 @@ struct sample_source {
 
 inline void add_sample_options(CLI::App& command, sample_source& source) {
   auto* const pictures =
-      command.add_option("pictures", source.pictures, "JPEG and PNG files, one sample each");
-  auto* const csv = command.add_option("--csv", source.csv,
-                                       "Table with one sample in each line, separated by commas");
+      command.add_option("pictures", source.pictures, "JPEG and PNG files, one sample each")
+          ->type_name("FILE");
+  auto* const csv = command
+                        .add_option("--csv", source.csv,
+                                    "Table with one sample in each line, separated by commas")
+                        ->type_name("FILE");
   auto* const npy =
-      command.add_option("--npy", source.npy, "Array of NumPy (N, ...) with N samples");
+      command.add_option("--npy", source.npy, "Array of NumPy (N, ...) with N samples")
+          ->type_name("FILE");
   command.add_flag("--header", source.header, "The first line of the table has the columns' names");
   pictures->excludes(csv, npy);
   csv->excludes(npy);
-  command.add_option("--classes", source.info.classes,
-                     "File with the name of one class in each line");
+  command
+      .add_option("--classes", source.info.classes, "File with the name of one class in each line")
+      ->type_name("FILE");
   command
       .add_option("--mean", source.info.mean,
                   "Subtracted from the colors in [0, 1]: one number, or red, green and blue")
@@ -103,12 +111,44 @@ class picture_reader {
   std::size_t height_ = 0, width_ = 0, channels_ = 0;
 };
 
+/// Returns the names of the columns of a table: those in its first line or, without a header, "0",
+/// "1" and so on.
+[[nodiscard]] inline std::vector<std::string> column_names(const std::filesystem::path& path,
+                                                           bool header) {
+  std::ifstream file(path);
+  std::string line;
+  glia::require<glia::data_error>(static_cast<bool>(std::getline(file, line)), path.string(),
+                                  ": the file cannot be read or is empty");
+  std::vector<std::string> names;
+  glia::detail::csv_cells cells(line, ',', path.string());
+  do {
+    const std::string name(cells.next());
+    names.push_back(header ? name : std::to_string(names.size()));
+  } while (!cells.line_ended());
+  return names;
+}
+
 /// Reads the samples in the lines of a table.
 [[nodiscard]] inline samples read_table(const sample_source& source, std::size_t size) {
-  const auto table = glia::read_csv(source.csv, {.header = source.header});
+  std::vector<std::string> inputs;
+  if (!source.skipped.empty()) {
+    inputs = column_names(source.csv, source.header);
+    for (const std::string& name : source.skipped) {
+      glia::require<glia::data_error>(std::find(inputs.begin(), inputs.end(), name) != inputs.end(),
+                                      source.csv.string(), ": has no column '", name, "'",
+                                      source.header ? ""
+                                                    : "; without --header, columns are "
+                                                      "numbers from 0");
+    }
+    std::erase_if(inputs, [&](const std::string& name) {
+      return std::find(source.skipped.begin(), source.skipped.end(), name) != source.skipped.end();
+    });
+  }
+  const auto table = glia::read_csv(source.csv, {.header = source.header, .columns = inputs});
   const std::vector<std::string>& columns = table.names();
   glia::require<glia::data_error>(columns.size() == size, source.csv.string(), ": has ",
-                                  columns.size(), " columns; the network takes ", size, " numbers");
+                                  columns.size(), " columns with inputs; the network takes ", size,
+                                  " numbers");
   samples result;
   const xt::xarray<float> rows = table.columns(columns);
   result.numbers.assign(rows.begin(), rows.end());

@@ -14,17 +14,13 @@ struct summary_settings {
   bool json = false;
 };
 
-[[nodiscard]] inline json_document shape_document(const glia::shape& extents) {
-  return json_document(std::vector<std::size_t>(extents.begin(), extents.end()));
-}
-
 inline int summarize(const summary_settings& s) {
   const network net(s.network, {.images = true});
   const glia::model_plan& plan = net.model().plan();
   if (!s.json) {
     std::cout << s.network.string() << ": samples " << net.model().sample_shape() << ", outputs "
               << net.model().output_shape() << "\n\n"
-              << net.model().summary() << '\n';
+              << net.model().summary();
     return exit_fine;
   }
   json_document layers = json_document::array();
@@ -49,7 +45,9 @@ inline void add_summary(CLI::App& app, command_action& action) {
   const auto s = std::make_shared<summary_settings>();
   CLI::App& command =
       add_command(app, action, "summary", "Show the layers of a network", s, &summarize);
-  command.add_option("network", s->network, "ONNX file, or file of glia::save")->required();
+  command.add_option("network", s->network, "ONNX file, or file of glia::save")
+      ->type_name("FILE")
+      ->required();
   add_json_option(command, s->json);
   command.footer(
       "Shows the output shape, the parameters and the floating-point operations of each layer.\n\n"
