@@ -38,6 +38,16 @@ if(GLIA_C)
   set(architecture)
 endif()
 
+# The command, with its completion for Bash.
+if(GLIA_COMMAND)
+  install(TARGETS glia_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  if(NOT CMAKE_CROSSCOMPILING)
+    install(FILES "${PROJECT_BINARY_DIR}/glia.bash"
+            DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions" RENAME glia)
+  endif()
+  set(architecture)
+endif()
+
 list(JOIN glia_components ", " glia_component_names)
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/gliaConfig.cmake.in" "${PROJECT_BINARY_DIR}/gliaConfig.cmake"
