@@ -21,11 +21,10 @@ struct usage_error : glia::value_error {
   using value_error::value_error;
 };
 
-/// What the command line asks for: a function that does it and returns the exit code.
+/// The action that the command line asks for. It returns the exit code.
 using command_action = std::function<int()>;
 
-/// Adds a subcommand. Its options are members of a `Settings`, with which `run` is called if the
-/// command line names the subcommand.
+/// Adds a subcommand. If the command line names it, the action calls `run` with the settings.
 template <class Settings, class Run>
 CLI::App& add_command(CLI::App& app, command_action& action, const std::string& name,
                       const std::string& purpose, std::shared_ptr<Settings> settings,

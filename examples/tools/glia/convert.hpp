@@ -85,6 +85,7 @@ inline void write_tensors(const std::filesystem::path& path, const glia::tensor_
     return written(glia::parameters_of(net.model()), net.metadata());
   }
   if (format == file_format::hdf5) {
+    end_hdf5_quietly();
     return written(glia::read_keras_weights(s.source));
   }
   glia::require<glia::data_error>(

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <glia/core/error.hpp>
+#include <glia/io/hdf5_calls.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -14,7 +15,7 @@
 /// The formats of files that the command tells apart.
 enum class file_format : std::uint8_t { safetensors, onnx, hdf5, npy, zip, other };
 
-/// Returns what a file of this format is, for messages.
+/// Returns the name of a format, for messages.
 [[nodiscard]] inline std::string_view name_of(file_format format) {
   switch (format) {
     case file_format::safetensors:
@@ -32,6 +33,10 @@ enum class file_format : std::uint8_t { safetensors, onnx, hdf5, npy, zip, other
   }
   return "a file of an unknown format";
 }
+
+/// Keeps the HDF5 library from printing about a damaged file when the program ends. Call it before
+/// the first file is read.
+inline void end_hdf5_quietly() { H5dont_atexit(); }
 
 /// Returns the extension of a path in lower case, such as ".onnx".
 [[nodiscard]] inline std::string extension_of(const std::filesystem::path& path) {

@@ -52,7 +52,7 @@ struct tensor_entry {
   }
 };
 
-/// What a file contains.
+/// The content of a file.
 struct file_content {
   json_document properties;  ///< Format, network, checksum and the like.
   std::vector<tensor_entry> tensors;
@@ -60,7 +60,7 @@ struct file_content {
 };
 
 /// Adds whether glia can run the network in a file and, if it cannot, the reason.
-inline void add_whether_it_runs(const std::filesystem::path& path, json_document& properties) {
+inline void add_network_check(const std::filesystem::path& path, json_document& properties) {
   try {
     const network net(path, {.images = true});
     properties["glia runs it"] = true;
@@ -87,7 +87,7 @@ inline void add_whether_it_runs(const std::filesystem::path& path, json_document
   file_content result;
   glia::detail::safetensors_reader reader(path);
   std::map<std::string, std::string> metadata = reader.metadata();
-  // Both read all elements and check the file.
+  // Both calls read all elements and check the file.
   if (metadata.contains("checksum")) {
     static_cast<void>(glia::detail::read_checked_content(path));
   } else {
@@ -109,8 +109,8 @@ inline void add_whether_it_runs(const std::filesystem::path& path, json_document
     }
   }
   result.properties["format"] = kind_of_safetensors(metadata);
-  const bool is_glias = metadata.contains("glia");
-  if (is_glias) {
+  const bool from_glia = metadata.contains("glia");
+  if (from_glia) {
     const auto value = [&](const char* key) {
       const auto found = metadata.find(key);
       return found == metadata.end() ? std::string() : found->second;
@@ -123,11 +123,11 @@ inline void add_whether_it_runs(const std::filesystem::path& path, json_document
     result.properties["has an example"] = has_example;
   }
   result.properties["checksum"] = metadata.contains("checksum") ? "correct" : "none";
-  if (is_glias && metadata.at("glia") == glia::detail::model_file) {
-    add_whether_it_runs(path, result.properties);
+  if (from_glia && metadata.at("glia") == glia::detail::model_file) {
+    add_network_check(path, result.properties);
   }
   result.metadata = std::move(metadata);
-  if (is_glias) {
+  if (from_glia) {
     std::erase_if(result.metadata,
                   [](const auto& entry) { return glia::detail::is_metadata_of_glia(entry.first); });
   }
@@ -209,7 +209,7 @@ inline void add_whether_it_runs(const std::filesystem::path& path, json_document
     entry.bytes = entry.numbers() * element_bytes(weight.data_type());
     result.tensors.push_back(std::move(entry));
   }
-  add_whether_it_runs(path, result.properties);
+  add_network_check(path, result.properties);
   for (const auto& property : message.metadata_props()) {
     result.metadata[property.key()] = property.value();
   }
@@ -230,6 +230,7 @@ void add_tensors(const glia::basic_tensor_map<T>& tensors, const std::string& ty
 }
 
 [[nodiscard]] inline file_content content_of_hdf5(const std::filesystem::path& path) {
+  end_hdf5_quietly();
   file_content result;
   try {
     const glia::tensor_map weights = glia::read_keras_weights(path);

@@ -136,7 +136,9 @@ inline int predict_lines(network& net, const prediction_printer& printer, const 
     }
     net.run(sample.numbers, y, 1, profile);
     if (s.json) {
-      std::cout << printer.document(sample.names[0], y).dump() << '\n';
+      std::cout << printer.document(sample.names[0], y)
+                       .dump(-1, ' ', false, json_document::error_handler_t::replace)
+                << '\n';
     } else {
       printer.print(sample.names[0], y);
     }

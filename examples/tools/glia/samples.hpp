@@ -163,16 +163,16 @@ class picture_reader {
                                         const glia::shape& sample) {
   const xt::xarray<float> x = glia::read_npy(path);
   const std::vector<std::size_t> extents(x.shape().begin(), x.shape().end());
-  const std::vector<std::size_t> wanted(sample.begin(), sample.end());
-  const bool single = extents == wanted;
+  const std::vector<std::size_t> expected_extents(sample.begin(), sample.end());
+  const bool is_single = extents == expected_extents;
   const std::vector<std::size_t> rest(extents.begin() + (extents.empty() ? 0 : 1), extents.end());
   glia::require<glia::data_error>(
-      single || rest == wanted || (rest.size() == 1 && rest[0] == sample.size()), path.string(),
-      ": expected an array with the samples in the first axis and ", sample,
+      is_single || rest == expected_extents || (rest.size() == 1 && rest[0] == sample.size()),
+      path.string(), ": expected an array with the samples in the first axis and ", sample,
       " in the others, got the shape ", glia::shape(extents.begin(), extents.end()));
   samples result;
   result.numbers.assign(x.begin(), x.end());
-  for (std::size_t row = 0; row < (single ? 1 : extents[0]); ++row) {
+  for (std::size_t row = 0; row < (is_single ? 1 : extents[0]); ++row) {
     result.names.push_back(std::to_string(row + 1));
   }
   return result;
