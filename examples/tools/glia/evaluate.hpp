@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <glia/core/number_text.hpp>
 #include <glia/data/csv.hpp>
+#include <glia/image/image_folder.hpp>
 #include <glia/io/npy.hpp>
 #include <glia/training/confusion.hpp>
 #include <iostream>
@@ -22,7 +23,7 @@
 #include "samples.hpp"
 
 struct evaluate_settings {
-  std::filesystem::path network, targets;
+  std::filesystem::path network, targets, folder;
   sample_source source;
   std::string task = "auto";
   bool target_header = false, json = false;
@@ -35,6 +36,13 @@ struct target_rows {
   std::size_t rows = 0;
 
   [[nodiscard]] std::size_t columns() const { return rows == 0 ? 0 : numbers.size() / rows; }
+};
+
+/// Outputs for samples, with their targets.
+struct evaluated_samples {
+  std::vector<float> outputs;
+  target_rows targets;
+  std::string source;  ///< Name of the targets' file, for messages.
 };
 
 /// Reads columns of a table. Texts are names of classes.
@@ -81,12 +89,12 @@ struct target_rows {
 
 /// Prints accuracy, cross-entropy and the confusion matrix. One output means two classes.
 inline void report_classes(const evaluate_settings& s, const network& net,
-                           const glia::model_info& info, const std::vector<float>& y,
-                           const target_rows& targets) {
+                           const glia::model_info& info, const evaluated_samples& data) {
+  const target_rows& targets = data.targets;
+  const std::vector<float>& y = data.outputs;
   const bool is_binary = net.outputs() == 1;
-  const std::size_t classes = is_binary ? 2 : net.outputs();
-  glia::require<glia::data_error>(are_classes(targets, classes),
-                                  (s.targets.empty() ? s.source.csv : s.targets).string(),
+  const std::size_t classes = net.classes();
+  glia::require<glia::data_error>(are_classes(targets, classes), data.source,
                                   ": expected one class from 0 to ", classes - 1,
                                   " for each sample; use --task values for other targets");
   glia::confusion_matrix confusion(classes);
@@ -182,42 +190,93 @@ inline void report_values(const evaluate_settings& s, const std::vector<float>& 
   std::cout << '\n';
 }
 
-inline int evaluate(const evaluate_settings& s) {
+/// Evaluates the pictures in the folders of their classes, a batch at a time.
+[[nodiscard]] inline evaluated_samples evaluate_folder(const evaluate_settings& s, network& net,
+                                                       glia::model_info& info) {
+  const glia::image_folder folder(s.folder, {.class_names = info.class_names});
+  glia::require<glia::data_error>(folder.class_names().size() == net.classes(), s.folder.string(),
+                                  ": has ", folder.class_names().size(),
+                                  " folders of classes, but ", s.network.string(),
+                                  " has outputs for ", net.classes());
+  info.class_names = folder.class_names();
+  evaluated_samples result;
+  result.source = s.folder.string();
+  const picture_reader reader(net.model().sample_shape(), info);
+  samples batch;
+  std::vector<float> y;
+  const auto run = [&] {
+    net.run(batch.numbers, y, s.batch);
+    result.outputs.insert(result.outputs.end(), y.begin(), y.end());
+    batch = {};
+  };
+  for (const glia::image_file& file : folder.files()) {
+    reader.read(file.path, batch);
+    result.targets.numbers.push_back(static_cast<float>(file.label));
+    if (batch.names.size() == s.batch) {
+      run();
+    }
+  }
+  run();
+  result.targets.rows = result.targets.numbers.size();
+  return result;
+}
+
+/// Evaluates the samples of a table, an array or image files.
+[[nodiscard]] inline evaluated_samples evaluate_samples(const evaluate_settings& s, network& net,
+                                                        const glia::model_info& info) {
+  evaluated_samples result;
+  result.source = (s.targets.empty() ? s.source.csv : s.targets).string();
+  const samples data = read_samples(s.source, net, info);
+  result.targets = naming_file(result.source, [&] { return read_targets(s, info.class_names); });
+  glia::require<glia::data_error>(!data.incomplete && result.targets.rows == data.names.size(),
+                                  result.source, ": has targets of ", result.targets.rows,
+                                  " samples, but there are ", data.names.size(),
+                                  "; expected one row for each sample");
+  naming_file(s.source.csv.empty() ? s.source.npy : s.source.csv,
+              [&] { net.run(data.numbers, result.outputs, s.batch); });
+  return result;
+}
+
+inline void require_consistent(const evaluate_settings& s) {
+  if (!s.folder.empty()) {
+    if (!s.source.is_empty() || !s.targets.empty()) {
+      throw usage_error(
+          "--folder brings samples and targets; use it without --csv, --npy and --targets");
+    }
+    return;
+  }
   if (s.source.is_empty()) {
-    throw usage_error("evaluate needs samples: name pictures, or use --csv or --npy");
+    throw usage_error("evaluate needs samples: name pictures, or use --folder, --csv or --npy");
   }
   if (s.targets.empty() == s.source.skipped.empty() ||
       (!s.source.skipped.empty() && s.source.csv.empty())) {
     throw usage_error(
         "evaluate needs targets: use --targets with a file, or --target with a column of --csv");
   }
-  const std::string target_file = (s.targets.empty() ? s.source.csv : s.targets).string();
-  network net(s.network, {.threads = s.threads, .images = !s.source.pictures.empty()});
-  const glia::model_info info = info_of(net, s.source.info);
-  const samples data = read_samples(s.source, net, info);
-  const target_rows targets =
-      naming_file(target_file, [&] { return read_targets(s, info.class_names); });
-  glia::require<glia::data_error>(!data.incomplete && targets.rows == data.names.size(),
-                                  target_file, ": has targets of ", targets.rows,
-                                  " samples, but there are ", data.names.size(),
-                                  "; expected one row for each sample");
+}
+
+inline int evaluate(const evaluate_settings& s) {
+  require_consistent(s);
+  network net(s.network,
+              {.threads = s.threads, .images = !s.source.pictures.empty() || !s.folder.empty()});
+  glia::model_info info = info_of(net, s.source.info);
+  const evaluated_samples data =
+      s.folder.empty() ? evaluate_samples(s, net, info) : evaluate_folder(s, net, info);
+  const target_rows& targets = data.targets;
   const bool values_fit = targets.columns() == net.outputs();
   const bool has_classes =
-      s.task == "classes" ||
+      s.task == "classes" || !s.folder.empty() ||
       (s.task == "auto" && (net.outputs() > 1 ? are_classes(targets, net.outputs())
                                               : net.output_kind() == glia::output_kind::sigmoid &&
                                                     are_classes(targets, 2)));
   glia::require<glia::data_error>(
-      has_classes || values_fit, target_file, ": has ", targets.columns(),
+      has_classes || values_fit, data.source, ": has ", targets.columns(),
       " numbers for each sample; ", s.network.string(), " has ", net.outputs(),
       " outputs: expected one class below ", net.outputs(), ", or a number for each output");
-  std::vector<float> y;
-  naming_file(s.source.csv.empty() ? s.source.npy : s.source.csv,
-              [&] { net.run(data.numbers, y, s.batch); });
   if (has_classes) {
-    report_classes(s, net, info, y, targets);
+    report_classes(s, net, info, data);
   } else {
-    report_values(s, y, targets);
+    report_values(s, data.outputs, targets);
   }
   return exit_fine;
 }
@@ -230,6 +289,10 @@ inline void add_evaluate(CLI::App& app, command_action& action) {
       ->type_name("FILE")
       ->required();
   add_sample_options(command, s->source);
+  command
+      .add_option("--folder", s->folder,
+                  "Folder of pictures, in one folder for each class, with its name")
+      ->type_name("FOLDER");
   auto* const file =
       command
           .add_option("--targets", s->targets,

@@ -54,6 +54,8 @@ class network {
   [[nodiscard]] std::size_t threads() const { return device_.threads(); }
   [[nodiscard]] std::size_t inputs() const { return net_.sample_shape().size(); }
   [[nodiscard]] std::size_t outputs() const { return net_.output_shape().size(); }
+  /// The number of classes, if the outputs are classes. One output distinguishes two classes.
+  [[nodiscard]] std::size_t classes() const { return outputs() == 1 ? 2 : outputs(); }
   [[nodiscard]] glia::output_kind output_kind() const { return net_.plan().gives; }
   /// The metadata of the file, without those of glia.
   [[nodiscard]] std::map<std::string, std::string> metadata() const {
@@ -137,12 +139,12 @@ struct info_options {
     for (std::string line; std::getline(lines, line);) {
       info.class_names.push_back(line);
     }
-    glia::require<glia::data_error>(info.class_names.size() == net.outputs(),
+    glia::require<glia::data_error>(info.class_names.size() == net.classes(),
                                     options.classes.string(), ": has the names of ",
                                     info.class_names.size(), " classes, but ", net.path().string(),
-                                    " has ", net.outputs(), " outputs");
+                                    " has outputs for ", net.classes());
   }
-  if (info.class_names.size() != net.outputs()) {
+  if (info.class_names.size() != net.classes()) {
     info.class_names.clear();  // names of the file's own outputs, not of the chosen layer
   }
   const auto take = [](const std::vector<float>& source, std::array<float, 3>& destination) {
