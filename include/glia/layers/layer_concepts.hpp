@@ -48,10 +48,9 @@ concept holder = requires {
 /// `std::string description() const`. There is no base class to inherit from. The concept checks
 /// the operator for a recorder that computes only shapes, because every description must run on it.
 template <class L>
-concept layer = std::copy_constructible<L> && described<L> &&
-    requires(const L& l, scope& s, variable x) {
+concept layer = described<L> && requires(const L& l, scope& s, variable x) {
   { l(s, x) } -> std::same_as<variable>;
-};
+} && std::copy_constructible<L>;  // last: for model<any_layer>, clang would not end
 
 /// A layer that defines the shape of the model's samples: its member function `sample_shape()`
 /// returns this shape without the batch axis.
