@@ -45,6 +45,7 @@ inline void print_json(const json_document& document) {
 
 /// A message in one line.
 [[nodiscard]] inline std::string one_line(std::string message) {
+  message.erase(message.find_last_not_of('\n') + 1);
   std::replace(message.begin(), message.end(), '\n', ' ');
   return message;
 }

@@ -93,10 +93,14 @@ class network {
       }
       return glia::open(path_, {.device = device_});
     }
-    glia::require<glia::data_error>(format == file_format::onnx, path_.string(),
-                                    ": expected a network, an ONNX file or a file "
-                                    "that glia::save wrote, got ",
-                                    name_of(format), "; glia info describes any file");
+    glia::require<glia::data_error>(
+        format == file_format::onnx, path_.string(),
+        ": expected a network, an ONNX file or a file "
+        "that glia::save wrote, got ",
+        name_of(format),
+        format == file_format::hdf5
+            ? R"(; Keras exports the whole network with model.export("net.onnx", format="onnx"))"
+            : "; glia info describes any file");
     onnx_.emplace(path_, glia::onnx_model_options{.outputs = options.layers});
     if (options.images && onnx_->takes_channels_first()) {
       onnx_.emplace(path_,
