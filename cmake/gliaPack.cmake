@@ -13,8 +13,11 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS
 # What the components need, of which a program uses those that it links.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
     "zlib1g-dev, libturbojpeg0-dev, libpng-dev, nlohmann-json3-dev, libzip-dev, libhdf5-dev, libavformat-dev, libavcodec-dev, libswscale-dev, libopenmpi-dev, libonnx-dev, libprotobuf-dev, gnuplot-nox")
-if(NOT GLIA_COMPILED)
+if(NOT GLIA_COMPILED AND NOT GLIA_C AND NOT GLIA_COMMAND)
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
+endif()
+if(GLIA_COMMAND)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # the libraries that the command links
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/libglia-dev"
         RENAME copyright)
