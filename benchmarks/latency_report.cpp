@@ -90,4 +90,5 @@ int main(int argc, char** argv) {
     print_latency("LSTM 16 of 16 inputs", glia::lstm{.units = 16, .return_sequences = true},
                   {block, 16}, s);
   }
+  return 0;
 }

@@ -108,7 +108,7 @@ TEST_CASE("prepared blocks give the same bits, and longer ones are compiled late
     x.flat(i) = static_cast<float>(std::sin(static_cast<double>(i * i)));
   }
   const xt::xarray<float> expected = in_blocks(net, x, {5, 3});
-  for (const std::size_t prepared : {1, 5, 8, 40}) {
+  for (const std::size_t prepared : {1U, 5U, 8U, 40U}) {
     const stream blocks{net, {.batch_size = 2, .prepared_steps = prepared}};
     const glia::stream_state start = blocks.start();
     CHECK(start.steps == 0);

@@ -85,7 +85,7 @@ class tensor {
     result.home_ = tensor_home::host;
     result.real_bytes_ = sizeof(float);
     result.is_view_ = true;
-    // From the memory of the owner to that of the elements; it may wrap around.
+    // From the memory of the owner to that of the elements; it may be negative.
     result.offset_ = reinterpret_cast<std::uintptr_t>(floats.values.data()) -
                      reinterpret_cast<std::uintptr_t>(result.block_.data());
     return result;
@@ -112,8 +112,7 @@ class tensor {
 
   /// Returns the memory of a tensor in host memory, or null if the handle refers to no tensor.
   [[nodiscard]] std::uint8_t* bytes() const noexcept {
-    return block_ ? reinterpret_cast<std::uint8_t*>(
-                        reinterpret_cast<std::uintptr_t>(block_.data()) + offset_)
+    return block_ ? static_cast<std::uint8_t*>(block_.data()) + static_cast<std::ptrdiff_t>(offset_)
                   : nullptr;
   }
   /// Returns the elements of a tensor of integers in host memory.

@@ -47,7 +47,7 @@ template <class Description>
   writer.write(description);
   option_writer extents;
   extents.write(sample);
-  return text("{\"version\":1,\"sample\":", extents.text(), ",\"layer\":", writer.text(), '}');
+  return text(R"({"version":1,"sample":)", extents.text(), R"(,"layer":)", writer.text(), '}');
 }
 
 /// Returns whether files of glia contain a metadata entry with this key.
@@ -95,7 +95,7 @@ template <class Description>
 /// Throws `data_error` unless a file holds the parameters of a model or a checkpoint.
 inline void require_model(const std::string& file, const safetensors_content& content) {
   const auto kind = content.metadata.find("glia");
-  const std::string_view said = kind == content.metadata.end() ? "" : kind->second;
+  const std::string_view said = kind == content.metadata.end() ? std::string_view() : kind->second;
   require<data_error>(said != stream_file, file,
                       ": expected the parameters of a model, but the file holds the state of a "
                       "stream; use load_state");
