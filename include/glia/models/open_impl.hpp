@@ -479,10 +479,7 @@ inline void require_example(const std::string& file, const model<any_layer>& net
       "open_options::tolerance");
 }
 
-}  // namespace detail
-
-GLIA_INLINE detail::opened_file detail::open_file(const file_source& source,
-                                                  const open_options& options) {
+GLIA_INLINE opened_file open_file(const file_source& source, const open_options& options) {
   const bool maps = options.in_place && !source.is_memory();
   const auto mapping = maps ? std::make_shared<const mapped_file>(source.path()) : nullptr;
   const file_source file = maps ? file_source(mapping->bytes(), source.name()) : source;
@@ -514,6 +511,8 @@ GLIA_INLINE detail::opened_file detail::open_file(const file_source& source,
   require_example(file.name(), net, example, options.tolerance);
   return {std::move(net), metadata_of_users(std::move(content.metadata))};
 }
+
+}  // namespace detail
 
 GLIA_INLINE model<any_layer> open(const file_source& source, const open_options& options) {
   return detail::open_file(source, options).net;
