@@ -291,7 +291,7 @@ inline void add_evaluate(CLI::App& app, command_action& action) {
   add_sample_options(command, s->source);
   command
       .add_option("--folder", s->folder,
-                  "Folder of pictures, in one folder for each class, with its name")
+                  "Folder that has one folder of pictures for each class, named after the class")
       ->type_name("FOLDER");
   auto* const file =
       command
@@ -309,9 +309,10 @@ inline void add_evaluate(CLI::App& app, command_action& action) {
                    "The first line of the table of targets has the columns' names");
   command
       .add_option("--task", s->task,
-                  "classes: accuracy; values: mean squared error; auto: as the targets look")
+                  "What the targets are: classes, values, or auto, which decides from the targets")
       ->check(CLI::IsMember({"auto", "classes", "values"}));
-  command.add_option("--batch", s->batch, "Samples at a time")->check(CLI::Range(1, 65536));
+  command.add_option("--batch", s->batch, "Number of samples in a batch")
+      ->check(CLI::Range(1, 65536));
   add_threads_option(command, s->threads);
   add_json_option(command, s->json);
   command.footer(

@@ -401,9 +401,8 @@ inline void add_info(CLI::App& app, command_action& action) {
   command.add_flag("--all", s->every_tensor, "Show all tensors, and long texts in full");
   add_json_option(command, s->json);
   command.footer(
-      "Reads the whole file, so that a damaged file is an error. The contents decide on the "
-      "format,\n"
-      "not the name.\n\n"
+      "Reads the whole file, so that a damaged file is an error. The content of the file\n"
+      "determines its format, not its name.\n\n"
       "Examples:\n"
       "  glia info net.onnx\n"
       "  glia info model.weights.h5 --json");

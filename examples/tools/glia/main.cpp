@@ -56,7 +56,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& e) {  // --help or --version
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    std::cerr << "glia: " << one_line(e.what()) << "; glia --help lists the options\n";
+    std::cerr << "glia: " << one_line(e.what()) << "; glia SUBCOMMAND --help lists the options\n";
     return exit_wrong_usage;
   }
   try {

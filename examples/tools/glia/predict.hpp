@@ -220,7 +220,8 @@ inline void add_predict(CLI::App& app, command_action& action) {
           .add_option("--output", s->output, "Write the outputs to a file, .npy or .csv, instead")
           ->type_name("FILE");
   lines->excludes(output);
-  command.add_option("--batch", s->batch, "Samples at a time")->check(CLI::Range(1, 65536));
+  command.add_option("--batch", s->batch, "Number of samples in a batch")
+      ->check(CLI::Range(1, 65536));
   command.add_option("--top", s->top, "Number of classes to show")->check(CLI::Range(1, 1000000));
   command.add_flag("--raw", s->raw, "Show the outputs as numbers, not as classes");
   command

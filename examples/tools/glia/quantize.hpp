@@ -139,7 +139,7 @@ inline int quantize(const quantize_settings& s) {
             << std::min(s.batch, data.names.size()) << '\n'
             << "file: " << bytes(s.network);
   if (s.target.empty()) {
-    std::cout << "; name a target, such as quantized.onnx, to write the quantized network\n";
+    std::cout << "; add --output quantized.onnx to write the quantized network\n";
   } else {
     std::cout << ", " << s.target.string() << ": " << bytes(s.target) << '\n';
   }

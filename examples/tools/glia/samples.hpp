@@ -61,7 +61,9 @@ inline void add_sample_options(CLI::App& command, sample_source& source) {
       .add_option("--mean", source.info.mean,
                   "Subtracted from the colors in [0, 1]: one number, or red, green and blue")
       ->expected(1, 3);
-  command.add_option("--std", source.info.std, "Divisor of the colors, likewise")
+  command
+      .add_option("--std", source.info.std,
+                  "Divisor of the colors: one number, or red, green and blue")
       ->expected(1, 3)
       ->check(CLI::Validator(positive_float, ""));
   command.add_flag("--crop", source.info.crop,

@@ -15,7 +15,7 @@
  *
  * It is C99 and C++. Link the shared library libglia, the CMake target glia::c.
  *
- * Errors: a function that can fail returns a glia_status. It also writes a message for people to
+ * Errors: a function that can fail returns a glia_status. It also writes a readable message to
  * `error`, unless `error` is NULL. After a failure, outputs and objects are unchanged, unless a
  * function says otherwise. No C++ exception leaves the library.
  *
@@ -102,7 +102,7 @@ GLIA_API size_t glia_shape_size(glia_shape shape);
  * model. Returns an empty text if `model` is NULL. */
 GLIA_API const char* glia_summary(const glia_model* model);
 /* Returns a text that glia::save has stored in the file, such as the names of the classes, or NULL
- * if there is none with this key. The text exists as long as the model. */
+ * if the file has no text with this key. The text exists as long as the model. */
 GLIA_API const char* glia_metadata(const glia_model* model, const char* key);
 
 /* Computes the outputs for `samples` samples. `inputs` has samples * size of the input shape
@@ -126,8 +126,9 @@ GLIA_API glia_shape glia_stream_input_shape(const glia_stream* stream);
 /* Returns the shape of the output for a step of one sequence. */
 GLIA_API glia_shape glia_stream_output_shape(const glia_stream* stream);
 /* Computes the outputs for the next `steps` steps of each sequence. `inputs` is
- * (sequences, steps, ...input shape), `outputs` is (sequences, steps, ...output shape). After an
- * error other than a wrong argument, reset the stream. */
+ * (sequences, steps, ...input shape), `outputs` is (sequences, steps, ...output shape). After
+ * GLIA_OUT_OF_MEMORY or GLIA_FAILED, call glia_stream_reset before the next block. After other errors
+ * the stream is unchanged. */
 GLIA_API glia_status glia_stream_run(glia_stream* stream, const float* inputs, size_t steps,
                                      float* outputs, glia_error* error);
 /* Begins new sequences. */

@@ -7,14 +7,14 @@
 
 namespace glia {
 
-/// Floats in memory that nobody changes, such as the weights in a mapped file. A device that
-/// computes with floats in host memory uses them where they are.
+/// Read-only floats in host memory, such as the parameters in a mapped file. A device that computes
+/// with floats in host memory uses them without a copy.
 struct shared_floats {
   /// Alignment with which a device can use floats without copying them, in bytes.
   static constexpr std::size_t alignment = 64;
 
   std::span<const float> values = {};
-  /// Keeps the memory. Null if the memory exists as long as all of its users.
+  /// Keeps the memory alive. Null if the memory outlives all of its users.
   std::shared_ptr<const void> owner = {};
 
   /// Whether the floats are aligned, so that a device can use them where they are.

@@ -38,9 +38,10 @@ class layer_type {
   ///       visit("factor", self.factor);
   ///     }
   ///
-  /// An option can be a number, a truth value, a `std::string`, a `shape`, an `activation`, an
-  /// `any_layer`, an option of glia's own layers, or a vector of these. A file without an option
-  /// leaves the value of a new object unchanged, so that you can add options later.
+  /// An option can be a `bool`, `int`, `std::size_t`, `float`, `double`, `std::string`, `shape`,
+  /// `activation` or `any_layer`, an option of glia's own layers, or a vector of these. A file
+  /// without an option leaves the value of a new object unchanged, so that you can add options
+  /// later.
   template <layer Layer>
   requires std::default_initializable<Layer>
   [[nodiscard]] static layer_type of() {
@@ -70,7 +71,7 @@ class layer_type {
 /// The options of `open`.
 struct open_options {
   glia::device device = cpu<float>();  ///< Device that the model runs on.
-  /// Types of layers of your own that the network contains.
+  /// Types of your own layers that the network contains.
   std::vector<layer_type> layers = {};
   /// Largest difference between the outputs of the example in the file and those of the opened
   /// model, relative to the largest absolute value of the outputs in the file. See
@@ -83,17 +84,18 @@ struct open_options {
   bool in_place = false;
 };
 
-/// Opens a model that `save` wrote. The file describes the network, so that the program need not.
+/// Opens a model that `save` wrote. The file describes the network, so the
+/// program does not have to contain it.
 ///
 ///     const auto net = glia::open("net.safetensors");
 ///     const auto y = net.predict(x);
 ///
 /// The model has the parameters and the predictions of the model that was saved, and can be trained
-/// further. Layers of your own must be listed in `open_options::layers`. `sync_batch_norm` becomes
+/// further. List your own layers in `open_options::layers`. `sync_batch_norm` becomes
 /// `batch_norm`.
 ///
-/// If the file has an example, its outputs are computed and compared, so that a processor, a BLAS
-/// or a version of glia that computes something else is noticed.
+/// If the file has an example, `open` computes its outputs and compares them. This detects a
+/// processor, a BLAS or a version of glia that gives other results.
 ///
 /// Throws `data_error`, with the path, if the file is damaged or was not written by `save`; if it
 /// contains a layer that cannot be described, with the name of the layer; or if the outputs of its

@@ -48,12 +48,12 @@ class stream_programs;
 /// the whole sequence: the same bits on `cpu`, with two exceptions for large products that
 /// docs/how_to/streaming.md names.
 ///
-/// These layers run in blocks: layers that treat each step alone, such as `embedding`, `layer_norm`
-/// and everything inside of `time_distributed`; `simple_rnn`, `gru` and `lstm` with
-/// `return_sequences`; `conv1d` with padding `causal` and a stride of 1; and
+/// These layers run in blocks: layers that treat each step alone, such as `embedding`,
+/// `layer_norm`, `positional_encoding` and everything inside of `time_distributed`; `simple_rnn`,
+/// `gru` and `lstm` with `return_sequences`; `conv1d` with padding `causal` and a stride of 1; and
 /// `multi_head_attention` with a causal mask. These compositions can contain them: `sequential`,
-/// `residual`, `named`, `shared`, `frozen` and `gpt`. A layer of your own needs the member
-/// `runs_stepwise`.
+/// `layer_stack`, `residual`, `named`, `shared`, `frozen` and `gpt`. Your own layer needs the
+/// member `runs_stepwise`.
 ///
 /// Sequences can have any length, unless the model has attention or a table of positions. These
 /// need `max_steps`.
@@ -81,7 +81,7 @@ class stream {
   ///
   /// Throws `shape_error` if the shape does not fit, `data_error` if a layer such as `embedding`
   /// needs integers and the steps contain other numbers, and `value_error` if the sequence becomes
-  /// longer than `max_steps`, or if the state belongs to another stream. In these cases the state
+  /// longer than `max_steps`, or if the shapes of the state do not fit. In these cases the state
   /// does not change. After any other error, begin with a new state.
   template <std::floating_point T = float, class Expression>
   [[nodiscard]] xt::xarray<T> operator()(const xt::xexpression<Expression>& steps,
@@ -103,7 +103,8 @@ class stream {
   void run(std::span<const float> steps, std::span<float> outputs, stream_state& state) const;
   void run(std::span<const double> steps, std::span<double> outputs, stream_state& state) const;
 
-  /// Throws `value_error` if a state belongs to another stream.
+  /// Throws `value_error` if the shapes of a state are not those of this stream. States of another
+  /// stream with the same shapes are not detected.
   void require_own(const stream_state& state) const;
 
   /// The model: its plan, its device and its parameters when the stream was made.

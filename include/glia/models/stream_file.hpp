@@ -26,7 +26,7 @@ namespace glia {
 /// of the model are not in the file. The file is written as a whole or not at all.
 ///
 /// Throws `data_error`, with the path, if the file cannot be written, and `value_error` if the
-/// state belongs to another stream. Needs nlohmann-json: link `glia::safetensors`.
+/// shapes of the state do not fit the stream. Needs nlohmann-json: link `glia::safetensors`.
 inline void save_state(const stream& blocks, const stream_state& state,
                        const std::filesystem::path& path) {
   blocks.require_own(state);
