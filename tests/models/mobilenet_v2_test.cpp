@@ -199,7 +199,8 @@ TEST_CASE("channels of MobileNetV2 are multiples of 8, not rounded down by more 
   CHECK(channels(0.5) == list{16, 8, 16, 16, 32, 48, 80, 160, 1280});
   CHECK(channels(1.4) == list{48, 24, 32, 48, 88, 136, 224, 448, 1792});
   CHECK(message_of<glia::value_error>([] { (void)mobilenet_v2{{.width = 0}}; }) ==
-        "mobilenet_v2: expected a positive width, got 0");
+        "mobilenet_v2: expected a positive width of at most 1000, got 0");
+  CHECK_THROWS_AS(mobilenet_v2({.width = 1e300}), glia::value_error);
   CHECK_THROWS_AS(mobilenet_v2({.width = NAN}), glia::value_error);
 }
 
