@@ -280,14 +280,15 @@ class calibration {
 template <class Model, class Expression>
 [[nodiscard]] quantization calibrate(const Model& net, const xt::xexpression<Expression>& samples,
                                      const calibrate_options& options = {}) {
-  const xt::xarray<float> x = samples.derived_cast();
+  const xt::xarray<float>& x = samples.derived_cast();
   const shape extents(x.shape().begin(), x.shape().end());
   static_cast<void>(net.core().require_inputs(extents));
   require<value_error>(extents[0] > 0 && options.batch_size > 0 && options.tolerance >= 0,
                        "calibrate: expected at least 1 sample, a batch_size of at least 1 and a "
                        "tolerance of at least 0, got ",
                        extents[0], " samples, ", options.batch_size, " and ", options.tolerance);
-  const Model copy(net);  // training on another thread does not change the copy
+  // Training on another thread does not change the copy.
+  const Model copy(net);  // NOLINT(performance-unnecessary-copy-initialization)
   return detail::calibration<Model>(copy, {x.data(), x.size()}, options).run();
 }
 
