@@ -20,12 +20,19 @@ int main(int argc, char** argv) {
   const size_t outputs = glia_shape_size(glia_output_shape(net));
   float* x = calloc(inputs, sizeof(float));
   float* y = calloc(outputs, sizeof(float));
-  int failed = x == NULL || y == NULL || glia_predict(net, x, 1, y, &error) != GLIA_OK;
-  for (size_t i = 0; i < outputs && !failed; ++i) {
+  if (x == NULL || y == NULL) {
+    fprintf(stderr, "not enough memory\n");
+    return 1;
+  }
+  if (glia_predict(net, x, 1, y, &error) != GLIA_OK) {
+    fprintf(stderr, "%s\n", error.message);
+    return 1;
+  }
+  for (size_t i = 0; i < outputs; ++i) {
     printf("%.9g\n", y[i]);
   }
   free(x);
   free(y);
   glia_close(net);
-  return failed;
+  return 0;
 }

@@ -333,8 +333,7 @@ TEST_CASE("the examples in C and Python open a model and predict the same") {
   CHECK(glia::plot::run_program({GLIA_C_PROGRAM, "missing.safetensors"}).status == 1);
 
   // The guide shows both.
-  const auto page =
-      test::file_content<std::string>(GLIA_INCLUDE "/../../docs/how_to/c_and_python.md");
+  const auto page = test::file_content<std::string>(GLIA_INCLUDE "/../../docs/how_to/c.md");
   CHECK(contains(page, test::file_content<std::string>(GLIA_C_EXAMPLES "/predict.c")));
 
   const auto python = test::python_with("numpy");
