@@ -261,9 +261,9 @@ TEST_CASE("the C interface returns errors as texts and changes nothing") {
 
   // Files in which one byte differs are refused, or have the same model.
   const auto bytes = test::file_content<std::string>(saved.path);
-  for (std::size_t at = 0; at < bytes.size(); at += 37) {
+  for (std::size_t position = 0; position < bytes.size(); position += 37) {
     std::string damaged = bytes;
-    damaged[at] = static_cast<char>(damaged[at] ^ 0x11);
+    damaged[position] = static_cast<char>(damaged[position] ^ 0x11);
     glia_model* opened = nullptr;
     error = {};
     const glia_status status = open_bytes(damaged.data(), damaged.size(), nullptr, &opened, &error);
@@ -304,14 +304,14 @@ TEST_CASE("the shared library exports the functions of its header and nothing el
       continue;
     }
     CHECK(kind == "T");
-    const std::size_t at = name.find("@@GLIA_1");
-    REQUIRE(at != std::string::npos);
-    CHECK(contains(header, " " + name.substr(0, at) + "("));
+    const std::size_t end = name.find("@@GLIA_1");
+    REQUIRE(end != std::string::npos);
+    CHECK(contains(header, " " + name.substr(0, end) + "("));
     ++functions;
   }
   std::size_t declared = 0;
-  for (std::size_t at = header.find("GLIA_API "); at != std::string::npos;
-       at = header.find("GLIA_API ", at + 1)) {
+  for (std::size_t place = header.find("GLIA_API "); place != std::string::npos;
+       place = header.find("GLIA_API ", place + 1)) {
     ++declared;
   }
   CHECK(functions == declared - 1);  // without the definition of the macro

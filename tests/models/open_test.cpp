@@ -270,9 +270,9 @@ TEST_CASE("no layer of glia is unknown to files") {
       }
       const auto content = test::file_content<std::string>(file.path());
       for (const char* member : {" type_name = \"", " stored_type = \""}) {
-        for (std::size_t at = content.find(member); at != std::string::npos;
-             at = content.find(member, at + 1)) {
-          const std::size_t begin = at + std::string_view(member).size();
+        for (std::size_t place = content.find(member); place != std::string::npos;
+             place = content.find(member, place + 1)) {
+          const std::size_t begin = place + std::string_view(member).size();
           const std::string name = content.substr(begin, content.find('"', begin) - begin);
           INFO(file.path() << ": " << name);
           CHECK((known.contains(name) || glia::detail::is_known_composition(name)));

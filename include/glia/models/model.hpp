@@ -48,18 +48,17 @@ class model {
   /// Makes a model for samples of shape `sample`, without the batch axis.
   model(Description description, const shape& sample, glia::device device = cpu<float>(),
         const model_options& options = {})
-      : model(description, plan_model(description, sample, device.fused()), sample, device,
-              options) {}
+      : description_(std::move(description)),
+        core_(plan_model(description_, sample, device.fused()), std::nullopt, sample, device,
+              options, forward_of(description_)) {}
 
-  /// Makes a model from a plan of this description for samples of shape `sample`; see `plan_model`.
-  /// The initializers in the plan set the parameters.
-  model(Description description, model_plan plan, const shape& sample,
+  /// Makes a model from a plan of this description for samples of shape `sample` (see `plan_model`)
+  /// and from its parameters, in the order of the plan.
+  model(Description description, model_plan plan, parameter_list parameters, const shape& sample,
         glia::device device = cpu<float>(), const model_options& options = {})
       : description_(std::move(description)),
-        core_(std::move(plan), sample, std::move(device), options,
-              [description = description_](scope& s, variable x) {
-                return s.run_model(description, std::move(x));
-              }) {}
+        core_(std::move(plan), std::move(parameters), sample, std::move(device), options,
+              forward_of(description_)) {}
 
   /// Makes a model from a description that knows the shape of its samples, because it begins with
   /// `inputs`.
@@ -218,6 +217,10 @@ class model {
   }
 
  private:
+  [[nodiscard]] static forward_pass forward_of(const Description& description) {
+    return [description](scope& s, variable x) { return s.run_model(description, std::move(x)); };
+  }
+
   template <class T>
   void set_values(const std::string& name, const xt::xarray<T>& values) {
     glia::parameter& p = core().parameter(name);

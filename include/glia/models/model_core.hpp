@@ -88,8 +88,9 @@ inline void require_rows(const shape& outputs, std::size_t samples) {
 /// only once.
 class model_core {
  public:
-  model_core(model_plan plan, const shape& sample, glia::device device,
-             const model_options& options, forward_pass forward);
+  /// Without `parameters`, the initializers of the plan set them.
+  model_core(model_plan plan, std::optional<parameter_list> parameters, const shape& sample,
+             glia::device device, const model_options& options, forward_pass forward);
 
   /// Copies a model. If another thread trains it, the copy has the state between two steps.
   model_core(const model_core& other) : model_core(other, model_access::reading(other.access_)) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,14 +29,16 @@ GLIA_INLINE value_id frozen_end::value_in(const graph& pass) const {
   return value;
 }
 
-GLIA_INLINE model_core::model_core(model_plan plan, const shape& sample, glia::device device,
+GLIA_INLINE model_core::model_core(model_plan plan, std::optional<parameter_list> parameters,
+                                   const shape& sample, glia::device device,
                                    const model_options& options, forward_pass forward)
     : sample_(sample),
       device_(std::move(device)),
       depth_first_(options.depth_first),
       forward_(std::move(forward)),
       plan_(std::move(plan)),
-      parameters_(detail::make_parameters(plan_.parameters, device_, options.seed)) {
+      parameters_(parameters ? std::move(*parameters)
+                             : detail::make_parameters(plan_.parameters, device_, options.seed)) {
   detail::require_rows(plan_.output, 1);
   if (std::any_of(plan_.layers.begin(), plan_.layers.end(),
                   [](const layer_summary& layer) { return layer.frozen; })) {

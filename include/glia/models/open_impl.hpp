@@ -496,18 +496,12 @@ GLIA_INLINE opened_file open_file(const file_source& source, const open_options&
   model_plan plan = plan_network(file.name(), network, options.device);
   std::vector<tensor> tensors =
       tensors_for(file.name(), content, plan.parameters, options.device, in_place);
-  const std::vector<parameter_spec> specs = plan.parameters;
-  // The values come from the file, so that the initializers need not run.
-  for (parameter_spec& spec : plan.parameters) {
-    const auto floats = in_place.find(spec.name);
-    spec.initial = initializer(
-        "none", [](std::span<float>, const shape&, random_stream&) {},
-        [values = floats == in_place.end() ? shared_floats{} : floats->second] { return values; });
+  parameter_list parameters;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    parameters.push_back({plan.parameters[i], std::move(tensors[i])});
   }
-  model<any_layer> net(std::move(network.layers), std::move(plan), network.sample, options.device);
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    net.parameters()[i] = {specs[i], std::move(tensors[i])};
-  }
+  model<any_layer> net(std::move(network.layers), std::move(plan), std::move(parameters),
+                       network.sample, options.device);
   require_example(file.name(), net, example, options.tolerance);
   return {std::move(net), metadata_of_users(std::move(content.metadata))};
 }
