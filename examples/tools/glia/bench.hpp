@@ -149,9 +149,7 @@ inline void add_bench(CLI::App& app, command_action& action) {
   const auto s = std::make_shared<bench_settings>();
   CLI::App& command =
       add_command(app, action, "bench", "Measure the time of predictions", s, &bench);
-  command.add_option("network", s->network, "ONNX file, or file of glia::save")
-      ->type_name("FILE")
-      ->required();
+  add_network_option(command, s->network);
   add_sample_options(command, s->source);
   command.add_option("--batch", s->batches, "Batch sizes, separated by commas")
       ->delimiter(',')

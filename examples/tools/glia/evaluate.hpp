@@ -285,9 +285,7 @@ inline void add_evaluate(CLI::App& app, command_action& action) {
   const auto s = std::make_shared<evaluate_settings>();
   CLI::App& command = add_command(app, action, "evaluate",
                                   "Compare the outputs for samples with targets", s, &evaluate);
-  command.add_option("network", s->network, "ONNX file, or file of glia::save")
-      ->type_name("FILE")
-      ->required();
+  add_network_option(command, s->network);
   add_sample_options(command, s->source);
   command
       .add_option("--folder", s->folder,
@@ -311,8 +309,7 @@ inline void add_evaluate(CLI::App& app, command_action& action) {
       .add_option("--task", s->task,
                   "What the targets are: classes, values, or auto, which decides from the targets")
       ->check(CLI::IsMember({"auto", "classes", "values"}));
-  command.add_option("--batch", s->batch, "Number of samples in a batch")
-      ->check(CLI::Range(1, 65536));
+  add_batch_option(command, s->batch, "Number of samples in a batch");
   add_threads_option(command, s->threads);
   add_json_option(command, s->json);
   command.footer(

@@ -29,6 +29,16 @@ struct network_options {
   bool images = false;  ///< Whether samples are images, with their channels last.
 };
 
+inline void add_network_option(CLI::App& command, std::filesystem::path& network) {
+  command.add_option("network", network, "ONNX file, or file of glia::save")
+      ->type_name("FILE")
+      ->required();
+}
+
+inline void add_batch_option(CLI::App& command, std::size_t& batch, const std::string& purpose) {
+  command.add_option("--batch", batch, purpose)->check(CLI::Range(1, 65536));
+}
+
 inline void add_threads_option(CLI::App& command, std::size_t& threads) {
   command.add_option("--threads", threads, "Threads of the processor; 0: one per core")
       ->check(CLI::Range(0, 4096));

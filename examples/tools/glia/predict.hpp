@@ -205,9 +205,7 @@ inline void add_predict(CLI::App& app, command_action& action) {
   const auto s = std::make_shared<predict_settings>();
   CLI::App& command = add_command(app, action, "predict",
                                   "Predict for pictures, tables, arrays or lines", s, &predict);
-  command.add_option("network", s->network, "ONNX file, or file of glia::save")
-      ->type_name("FILE")
-      ->required();
+  add_network_option(command, s->network);
   add_sample_options(command, s->source);
   auto* const lines = command.add_flag("--stdin", s->from_stdin,
                                        "Read a sample from each line of the standard input, and "
@@ -220,8 +218,7 @@ inline void add_predict(CLI::App& app, command_action& action) {
           .add_option("--output", s->output, "Write the outputs to a file, .npy or .csv, instead")
           ->type_name("FILE");
   lines->excludes(output);
-  command.add_option("--batch", s->batch, "Number of samples in a batch")
-      ->check(CLI::Range(1, 65536));
+  add_batch_option(command, s->batch, "Number of samples in a batch");
   command.add_option("--top", s->top, "Number of classes to show")->check(CLI::Range(1, 1000000));
   command.add_flag("--raw", s->raw, "Show the outputs as numbers, not as classes");
   command

@@ -151,9 +151,7 @@ inline void add_quantize(CLI::App& app, command_action& action) {
   CLI::App& command =
       add_command(app, action, "quantize", "Quantize a network to 8 bits, and measure the effect",
                   s, &quantize);
-  command.add_option("network", s->network, "ONNX file, or file of glia::save")
-      ->type_name("FILE")
-      ->required();
+  add_network_option(command, s->network);
   add_sample_options(command, s->source);
   command.add_option("--output", s->target, "ONNX file to write; without it, nothing is written")
       ->type_name("FILE");
@@ -163,8 +161,7 @@ inline void add_quantize(CLI::App& app, command_action& action) {
       ->check(CLI::Range(0.0, 1e6));
   command.add_option("--samples", s->samples, "Largest number of samples to calibrate with")
       ->check(CLI::Range(1, 1000000));
-  command.add_option("--batch", s->batch, "Batch size of the measurement")
-      ->check(CLI::Range(1, 65536));
+  add_batch_option(command, s->batch, "Batch size of the measurement");
   command.add_option("--seconds", s->seconds, "Seconds of the measurement")
       ->check(CLI::Range(0.0, 3600.0));
   add_threads_option(command, s->threads);

@@ -45,9 +45,7 @@ inline void add_summary(CLI::App& app, command_action& action) {
   const auto s = std::make_shared<summary_settings>();
   CLI::App& command =
       add_command(app, action, "summary", "Show the layers of a network", s, &summarize);
-  command.add_option("network", s->network, "ONNX file, or file of glia::save")
-      ->type_name("FILE")
-      ->required();
+  add_network_option(command, s->network);
   add_json_option(command, s->json);
   command.footer(
       "Shows the output shape, the parameters and the floating-point operations of each layer.\n\n"
