@@ -1,13 +1,12 @@
 #pragma once
 
-#include <fcntl.h>
-
 #include <cmath>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <glia/core/error.hpp>
+#include <glia/core/platform/terminal.hpp>
 #include <iostream>
 #include <string>
 #include <system_error>
@@ -18,7 +17,9 @@ template <class Run>
 int run_program(const std::string& name, int argc, char** argv, const Run& run) {
   try {
     // The next file that is opened would else be taken for the standard output, and written over.
-    glia::require<glia::data_error>(fcntl(1, F_GETFD) >= 0, "the standard output is closed");
+    glia::require<glia::data_error>(
+        glia::platform::is_open(glia::platform::standard_stream::output),
+        "the standard output is closed");
     const int status = run(argc, argv);
     // A process that is not to print has no buffer there.
     glia::require<glia::data_error>(

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <unistd.h>
-
 #include <cmath>
 #include <filesystem>
+#include <glia/core/platform/memory_use.hpp>
 #include <glia/core/text_table.hpp>
 #include <glia/core/whole_file.hpp>
 #include <glia/models/summary.hpp>
@@ -35,8 +34,7 @@ struct answer {
 /// This machine, several of it, and the devices of the table, whose intervals are empty: nothing
 /// was measured there.
 inline std::vector<answer> answers(const settings& s, const fits& laws, const image_flops& flops) {
-  const double memory =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const auto memory = static_cast<double>(glia::platform::machine_bytes());
   const estimate training = at_least_0(laws.epoch.line.mean(per_image(0, s.train))) * s.epochs;
   const estimate prediction = at_least_0(laws.prediction.line.mean(per_image(0, s.test)));
   const double share = 1 / (s.machines * s.efficiency);

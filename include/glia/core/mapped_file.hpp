@@ -1,12 +1,11 @@
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstddef>
 #include <filesystem>
 #include <span>
 #include <utility>
 
+#include "glia/core/platform/file.hpp"
 #include "glia/core/readable_file.hpp"
 
 namespace glia::detail {
@@ -19,7 +18,7 @@ class mapped_file {
   explicit mapped_file(const std::filesystem::path& path) : mapped_file(readable_file(path)) {}
   explicit mapped_file(const readable_file& file) {
     if (file.size() > 0) {
-      bytes_ = {static_cast<const std::byte*>(file.map()), file.size()};
+      bytes_ = file.map();
     }
   }
   mapped_file(mapped_file&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
@@ -29,7 +28,7 @@ class mapped_file {
   }
   ~mapped_file() {
     if (!bytes_.empty()) {
-      munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+      platform::file::unmap(bytes_);
     }
   }
 

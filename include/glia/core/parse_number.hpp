@@ -1,15 +1,14 @@
 #pragma once
 
-#include <locale.h>  // NOLINT(modernize-deprecated-headers): newlocale
-
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <concepts>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include "glia/core/platform/plain_number.hpp"
 
 namespace glia::detail {
 
@@ -29,17 +28,11 @@ template <std::floating_point T>
   if (begins("0") && last - digits > 1 && (digits[1] == 'x' || digits[1] == 'X')) {
     last = digits + 1;
   }
-  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
   const std::string text(first, last);
   char* end = nullptr;
   const int saved_errno = errno;
   errno = 0;
-  T number{};
-  if constexpr (std::same_as<T, float>) {
-    number = strtof_l(text.c_str(), &end, plain);
-  } else {
-    number = strtod_l(text.c_str(), &end, plain);
-  }
+  const T number = platform::plain_number<T>(text.c_str(), &end);
   const bool out_of_range = errno == ERANGE && (std::isinf(number) || number == 0);
   errno = saved_errno;
   if (end == text.c_str()) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "glia/core/process.hpp"
+#include "glia/core/platform/process.hpp"
 
 namespace glia::detail {
 
@@ -25,7 +25,7 @@ inline void spin_pause() noexcept {
 class spin_lock {
  public:
   void lock() noexcept {
-    const std::uint32_t mine = process_number() + 1;
+    const std::uint32_t mine = platform::fork_count() + 1;
     for (int tries = 0;; ++tries) {
       std::uint32_t holder = holder_.load(std::memory_order_relaxed);
       if (holder != mine && holder_.compare_exchange_weak(holder, mine, std::memory_order_acquire,

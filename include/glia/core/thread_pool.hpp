@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/core/process.hpp"
+#include "glia/core/platform/process.hpp"
 #include "glia/core/spin_lock.hpp"
 
 namespace glia {
@@ -161,7 +161,7 @@ class thread_pool {
     std::atomic<bool> stopping{false};
     std::mutex mutex;
     std::condition_variable wake;
-    std::uint32_t process = detail::process_number();
+    std::uint32_t process = platform::fork_count();
 
     /// Runs a loop on several threads. Returns false, without running it, if the caller has to run
     /// it alone.
@@ -222,7 +222,7 @@ class thread_pool {
     }
   };
 
-  [[nodiscard]] bool forked() const noexcept { return crew_->process != detail::process_number(); }
+  [[nodiscard]] bool forked() const noexcept { return crew_->process != platform::fork_count(); }
 
   static void help(crew& state, std::size_t thread) {
     for (loop& job : state.loops) {

@@ -1,18 +1,12 @@
 #pragma once
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <locale>
 #include <ostream>
+#include <span>
 #include <streambuf>
 #include <string>
 #include <system_error>
@@ -20,6 +14,8 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/platform/file.hpp"
+#include "glia/core/platform/process.hpp"
 
 namespace glia {
 
@@ -48,33 +44,36 @@ class part_file {
   /// Creates the file. `name` is the target's name in error messages. Throws `data_error` if the
   /// file cannot be created.
   part_file(const std::filesystem::path& target, std::string name) : name_(std::move(name)) {
-    struct stat old {};
-    replaces_ = stat(target.c_str(), &old) == 0;
-    mode_ = replaces_ ? old.st_mode & 0777U : 0666U;
+    using std::filesystem::perms;
+    std::error_code failure;
+    const std::filesystem::file_status old = std::filesystem::status(target, failure);
+    replaces_ = std::filesystem::exists(old);
+    permissions_ = (replaces_ ? old.permissions() : perms{0666}) & perms{0777};
     // Programs on other machines or in containers may have the same process number, and a killed
     // program may have left its files. Then the next name is tried.
     static std::atomic<std::uint64_t> counter{0};
     do {
-      path_ = target.parent_path() /
-              text(part_name, getpid(), '-', counter.fetch_add(1, std::memory_order_relaxed));
-      file_ =
-          ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_ | S_IRUSR | S_IWUSR);
-    } while (file_ < 0 ? errno == EEXIST : !is_held());
-    require<data_error>(file_ >= 0, name_, ": cannot be written (", reason(),
+      path_ = target.parent_path() / text(part_name, platform::process_id(), '-',
+                                          counter.fetch_add(1, std::memory_order_relaxed));
+      file_ = platform::file::create(path_, permissions_ | perms::owner_read | perms::owner_write,
+                                     failure);
+    } while (failure ? failure == std::errc::file_exists : !is_held());
+    require<data_error>(!failure, name_, ": cannot be written (", failure.message(),
                         "); check that the folder exists and is writable");
   }
   part_file(const part_file&) = delete;
   part_file& operator=(const part_file&) = delete;
   ~part_file() {
-    close(file_);
+    file_ = {};
     if (!replaced_) {
-      unlink(path_.c_str());
+      std::error_code ignored;
+      std::filesystem::remove(path_, ignored);
     }
   }
 
-  /// Returns the descriptor of the open file. Write only through this descriptor: the file is
-  /// locked, and SMB shares refuse to write through another one.
-  [[nodiscard]] int descriptor() const { return file_; }
+  /// Returns the open file. Write only through this object: the file is locked, and SMB shares
+  /// refuse to write through another one.
+  [[nodiscard]] platform::file& file() { return file_; }
 
   /// Removes the unfinished part files that killed programs have left in a folder. A file that
   /// cannot be locked stays, since another program may be writing it; on file systems without
@@ -83,15 +82,13 @@ class part_file {
   static void remove_abandoned(const std::filesystem::path& folder) {
     std::error_code failure;
     for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
-      if (!entry.path().filename().string().starts_with(part_name)) {
+      std::error_code ignored;
+      if (!entry.path().filename().string().starts_with(part_name) || entry.is_symlink(ignored)) {
         continue;
       }
-      const int file = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-      if (file >= 0 && flock(file, LOCK_SH | LOCK_NB) == 0) {
-        unlink(entry.path().c_str());
-      }
-      if (file >= 0) {
-        close(file);
+      platform::file file = platform::file::open(entry.path(), ignored);
+      if (file && file.try_lock(true) == platform::lock_result::acquired) {
+        std::filesystem::remove(entry.path(), ignored);
       }
     }
   }
@@ -99,23 +96,18 @@ class part_file {
   /// Waits until the file's bytes are on the disk, and then gives it the target's name and
   /// permissions. Without waiting, a power failure could leave the target's name without the bytes.
   void replace(const std::filesystem::path& target) {
+    std::error_code failure;
     if (replaces_) {
       // Some file systems have no permissions to preserve.
-      [[maybe_unused]] const int ignored = fchmod(file_, mode_);
+      std::filesystem::permissions(path_, permissions_, failure);
     }
-    const bool synced = fsync(file_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
-    require<data_error>(synced, name_, ": writing failed (", reason(), ")");
-    require<data_error>(std::rename(path_.c_str(), target.c_str()) == 0, name_,
-                        ": cannot be replaced (", reason(), ")");
+    file_.synchronize(failure);
+    require<data_error>(!failure, name_, ": writing failed (", failure.message(), ")");
+    platform::replace_file(path_, target, failure);
+    require<data_error>(!failure, name_, ": cannot be replaced (", failure.message(), ")");
     replaced_ = true;
-    // After a power failure, the file is complete under either name. It is no error if the folder
-    // cannot be opened or synchronized.
-    const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
-    const int names = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (names >= 0) {
-      fsync(names);
-      close(names);
-    }
+    // After a power failure, the file is complete under either name.
+    platform::synchronize_folder(target.has_parent_path() ? target.parent_path() : ".");
   }
 
  private:
@@ -125,30 +117,26 @@ class part_file {
   /// the file, if another program removed it before it was locked. Returns true on file systems
   /// without locks.
   [[nodiscard]] bool is_held() {
-    while (flock(file_, LOCK_EX) != 0 && errno == EINTR) {
-    }
-    struct stat status {};
-    if (fstat(file_, &status) == 0 && status.st_nlink == 0) {
-      close(file_);
+    file_.lock();
+    if (file_.is_removed()) {
+      file_ = {};
       return false;
     }
     return true;
   }
 
-  [[nodiscard]] static std::string reason() { return std::generic_category().message(errno); }
-
   std::string name_;
   std::filesystem::path path_;
-  mode_t mode_ = 0;
-  int file_ = -1;
+  std::filesystem::perms permissions_{};
+  platform::file file_;
   bool replaces_ = false;
   bool replaced_ = false;
 };
 
-/// A stream buffer that writes to an open file, which it does not close.
-class descriptor_buffer : public std::streambuf {
+/// A stream buffer that writes to an open file.
+class file_buffer : public std::streambuf {
  public:
-  explicit descriptor_buffer(int file) : file_(file) { clear(); }
+  explicit file_buffer(platform::file& file) : file_(&file) { clear(); }
 
  protected:
   int_type overflow(int_type next) override {
@@ -160,21 +148,16 @@ class descriptor_buffer : public std::streambuf {
                : sputc(traits_type::to_char_type(next));
   }
   int sync() override {
-    for (const char* next = pbase(); next < pptr();) {
-      const ssize_t count = write(file_, next, static_cast<std::size_t>(pptr() - next));
-      if (count < 0 && errno != EINTR) {
-        return -1;
-      }
-      next += count < 0 ? 0 : count;
-    }
+    std::error_code failure;
+    file_->write(std::as_bytes(std::span(pbase(), pptr())), failure);
     clear();
-    return 0;
+    return failure ? -1 : 0;
   }
 
  private:
   void clear() { setp(bytes_.data(), bytes_.data() + bytes_.size()); }
 
-  int file_;
+  platform::file* file_;
   std::vector<char> bytes_ = std::vector<char>(std::size_t{1} << 16);
 };
 
@@ -186,7 +169,7 @@ class whole_file {
       : name_(path.string()),
         target_(replaceable(path)),
         part_(target_, name_),
-        buffer_(part_.descriptor()),
+        buffer_(part_.file()),
         out_(&buffer_) {
     out_.imbue(std::locale::classic());
   }
@@ -216,7 +199,7 @@ class whole_file {
   std::string name_;
   std::filesystem::path target_;
   part_file part_;
-  descriptor_buffer buffer_;
+  file_buffer buffer_;
   std::ostream out_;
 };
 

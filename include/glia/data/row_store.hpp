@@ -1,22 +1,16 @@
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
-#include <cstdlib>
-#include <cstring>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <span>
-#include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/platform/file.hpp"
 
 namespace glia {
 
@@ -43,7 +37,7 @@ class row_store {
   row_store(std::size_t rows, std::size_t row_size, const options& storage)
       : row_size_(row_size), folder_(storage.folder) {
     // File sizes are signed numbers.
-    constexpr auto max_bytes = static_cast<std::size_t>(std::numeric_limits<off_t>::max());
+    constexpr std::size_t max_bytes = std::numeric_limits<std::ptrdiff_t>::max();
     require<value_error>(row_size == 0 || rows <= max_bytes / sizeof(float) / row_size,
                          "row_store: ", rows, " rows of ", row_size,
                          " floats exceed the largest size of a file");
@@ -54,26 +48,8 @@ class row_store {
       open_file(bytes);
     }
   }
-  row_store(row_store&& other) noexcept
-      : row_size_(other.row_size_),
-        values_(std::move(other.values_)),
-        folder_(std::move(other.folder_)),
-        file_(std::exchange(other.file_, -1)) {}
-  row_store& operator=(row_store&& other) noexcept {
-    std::swap(row_size_, other.row_size_);
-    std::swap(values_, other.values_);
-    std::swap(folder_, other.folder_);
-    std::swap(file_, other.file_);
-    return *this;
-  }
-  ~row_store() {
-    if (file_ >= 0) {
-      close(file_);
-    }
-  }
-
   /// Whether the rows are in memory and not in a file.
-  [[nodiscard]] bool in_memory() const { return file_ < 0; }
+  [[nodiscard]] bool in_memory() const { return !file_; }
 
   /// Writes one or several rows, beginning with row number `row`.
   void write(std::size_t row, std::span<const float> values) {
@@ -81,10 +57,9 @@ class row_store {
       std::copy(values.begin(), values.end(), values_.data() + row * row_size_);
       return;
     }
-    transfer(row, std::as_bytes(values),
-             [this](const std::byte* source, std::size_t n, off_t offset) {
-               return pwrite(file_, source, n, offset);
-             });
+    std::error_code failure;
+    file_.write_at(position(row), std::as_bytes(values), failure);
+    check(failure);
   }
   /// Reads one or several rows, beginning with row number `row`.
   void read(std::size_t row, std::span<float> values) const {
@@ -92,10 +67,9 @@ class row_store {
       std::copy_n(values_.data() + row * row_size_, values.size(), values.data());
       return;
     }
-    transfer(row, std::as_writable_bytes(values),
-             [this](std::byte* destination, std::size_t n, off_t offset) {
-               return pread(file_, destination, n, offset);
-             });
+    std::error_code failure;
+    file_.read_at(position(row), std::as_writable_bytes(values), failure);
+    check(failure);
   }
 
  private:
@@ -108,39 +82,21 @@ class row_store {
                           "); set the environment variable TMPDIR to another folder, or set "
                           "row_store::options::folder or a larger memory_limit");
     }
-    std::string name = (folder_ / "glia-rows-XXXXXX").string();
-    file_ = mkostemp(name.data(), O_CLOEXEC);
-    check(file_ >= 0);
-    unlink(name.c_str());
+    std::error_code failure;
+    file_ = platform::file::temporary(folder_, failure);
+    check(failure);
     // Allocate the disk space now, so that a full disk is found before the work and not after it.
-    int failure = EINTR;
-    while (failure == EINTR) {
-      failure = posix_fallocate(file_, 0, static_cast<off_t>(bytes));
-    }
-    if (failure != 0) {
-      close(std::exchange(file_, -1));
-    }
-    errno = failure;
-    check(failure == 0);
+    file_.reserve(bytes, failure);
+    check(failure);
   }
 
-  template <class Bytes, class Call>
-  void transfer(std::size_t row, Bytes bytes, const Call& call) const {
-    auto offset = static_cast<off_t>(row * row_size_ * sizeof(float));
-    while (!bytes.empty()) {
-      const ssize_t done = call(bytes.data(), bytes.size(), offset);
-      if (done < 0 && errno == EINTR) {
-        continue;
-      }
-      check(done > 0);
-      bytes = bytes.subspan(static_cast<std::size_t>(done));
-      offset += done;
-    }
+  [[nodiscard]] std::uint64_t position(std::size_t row) const {
+    return std::uint64_t{row} * row_size_ * sizeof(float);
   }
 
-  void check(bool good) const {
-    require<data_error>(good, "row_store: the temporary file in ", folder_.string(),
-                        " cannot be used (", std::strerror(errno),
+  void check(std::error_code failure) const {
+    require<data_error>(!failure, "row_store: the temporary file in ", folder_.string(),
+                        " cannot be used (", failure.message(),
                         "); free disk space there, or set row_store::options::folder to another "
                         "folder or a larger memory_limit");
   }
@@ -148,7 +104,7 @@ class row_store {
   std::size_t row_size_;
   std::vector<float> values_;
   std::filesystem::path folder_;
-  int file_ = -1;
+  platform::file file_;
 };
 
 }  // namespace glia

@@ -6,13 +6,14 @@
 
 #include "glia/core/checksum.hpp"
 #include "glia/core/error.hpp"
+#include "glia/core/platform/machine.hpp"
 
 namespace glia::detail {
 
 /// Returns a checksum of the running program's file, or "unknown" if the file cannot be read. Ranks
 /// compare it to check that they run the same program.
 [[nodiscard]] inline std::string running_build() {
-  std::ifstream file("/proc/self/exe", std::ios::binary);
+  std::ifstream file(platform::program_path(), std::ios::binary);
   if (!file) {
     return "unknown";
   }

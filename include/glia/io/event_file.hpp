@@ -1,19 +1,17 @@
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <system_error>
 
 #include "glia/core/error.hpp"
+#include "glia/core/platform/file.hpp"
 #include "glia/io/event_message.hpp"
 #include "glia/io/protobuf_message.hpp"
 #include "glia/io/record_frame.hpp"
@@ -40,22 +38,15 @@ class event_file {
                         ": the folder for event files cannot be created (", failure.message(), ")");
     do {
       path_ = folder / name_now();
-      file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-    } while (file_ < 0 && errno == EEXIST);
-    require<data_error>(file_ >= 0, path_.string(), ": the file cannot be written (", reason(),
+      file_ = platform::file::create(path_, std::filesystem::perms{0666}, failure);
+    } while (failure == std::errc::file_exists);
+    require<data_error>(!failure, path_.string(), ": the file cannot be written (",
+                        failure.message(),
                         "); check the permissions of the folder and the space on the disk");
-    try {
-      detail::protobuf_message version = stamped();
-      version.add_bytes(3, "brain.Event:2");
-      append(version);
-    } catch (...) {
-      close(file_);
-      throw;
-    }
+    detail::protobuf_message version = stamped();
+    version.add_bytes(3, "brain.Event:2");
+    append(version);
   }
-  event_file(const event_file&) = delete;
-  event_file& operator=(const event_file&) = delete;
-  ~event_file() { close(file_); }
 
   /// The path of the file.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -98,20 +89,17 @@ class event_file {
     event.add_double(1, std::chrono::duration<double>(clock::now().time_since_epoch()).count());
     return event;
   }
-  [[nodiscard]] static std::string reason() { return std::generic_category().message(errno); }
 
   void append(const detail::protobuf_message& event) {
     const std::string record = detail::framed_record(event.bytes());
-    for (std::size_t done = 0; done < record.size();) {
-      const ssize_t count = write(file_, record.data() + done, record.size() - done);
-      require<data_error>(count >= 0 || errno == EINTR, path_.string(),
-                          ": writing the file failed (", reason(), ")");
-      done += count > 0 ? static_cast<std::size_t>(count) : 0;
-    }
+    std::error_code failure;
+    file_.write(std::as_bytes(std::span(record)), failure);
+    require<data_error>(!failure, path_.string(), ": writing the file failed (", failure.message(),
+                        ")");
   }
 
   std::filesystem::path path_;
-  int file_ = -1;
+  platform::file file_;
 };
 
 }  // namespace glia::detail

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "glia/core/error.hpp"
-#include "glia/core/process.hpp"
+#include "glia/core/platform/process.hpp"
 #include "glia/core/spin_lock.hpp"
 
 namespace glia {
@@ -89,7 +89,7 @@ class alignas(64) model_access {
 
   /// Adds a reader, or takes the lock for training. Returns false if another thread trains.
   bool enter(std::uint64_t increment) const noexcept {
-    const std::uint64_t process = std::uint64_t{detail::process_number()} << 32;
+    const std::uint64_t process = std::uint64_t{platform::fork_count()} << 32;
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     for (int tries = 0;; ++tries) {
       const std::uint64_t current = word >> 32 == process >> 32 ? word : process;

@@ -1,17 +1,16 @@
 #pragma once
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstring>
+#include <filesystem>
 #include <string>
-#include <thread>
+#include <system_error>
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/platform/machine.hpp"
+#include "glia/core/platform/process.hpp"
 
 namespace glia::mpi {
 
@@ -21,20 +20,17 @@ struct rank_place {
   /// PID namespace in which the process number is valid.
   std::array<char, 32> process_space{};
   int process = 0;
-  cpu_set_t cores{};
+  platform::core_set cores;
 
   [[nodiscard]] static rank_place current() {
     rank_place result;
-    gethostname(result.host.data(), result.host.size() - 1);
-    (void)!readlink("/proc/self/ns/pid", result.process_space.data(),
-                    result.process_space.size() - 1);
-    result.process = static_cast<int>(getpid());
-    CPU_ZERO(&result.cores);
-    if (sched_getaffinity(0, sizeof(result.cores), &result.cores) != 0) {
-      for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
-        CPU_SET(i, &result.cores);
-      }
-    }
+    platform::host_name().copy(result.host.data(), result.host.size() - 1);
+    std::error_code unknown;
+    std::filesystem::read_symlink("/proc/self/ns/pid", unknown)
+        .string()
+        .copy(result.process_space.data(), result.process_space.size() - 1);
+    result.process = platform::process_id();
+    result.cores = platform::allowed_cores();
     return result;
   }
 
@@ -43,13 +39,9 @@ struct rank_place {
   [[nodiscard]] bool sees_process_of(const rank_place& other) const {
     return same_host(other) && process_space == other.process_space;
   }
-  [[nodiscard]] std::size_t core_count() const {
-    return static_cast<std::size_t>(CPU_COUNT(&cores));
-  }
+  [[nodiscard]] std::size_t core_count() const { return cores.count(); }
   [[nodiscard]] bool shares_cores(const rank_place& other) const {
-    cpu_set_t both;
-    CPU_AND(&both, &cores, &other.cores);
-    return same_host(other) && CPU_COUNT(&both) > 0;
+    return same_host(other) && (cores & other.cores).any();
   }
 };
 
@@ -84,15 +76,14 @@ struct rank_place {
       *minimum == *maximum ? "" : text(*minimum, " to "), counted(*maximum, "thread"), " each");
   for (const std::size_t host : first_of_host) {
     std::size_t thread_count = 0;
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
+    platform::core_set cores;
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (places[i].same_host(places[host])) {
         thread_count += threads[i];
-        CPU_OR(&cores, &cores, &places[i].cores);
+        cores |= places[i].cores;
       }
     }
-    const auto core_count = static_cast<std::size_t>(CPU_COUNT(&cores));
+    const std::size_t core_count = cores.count();
     if (thread_count > core_count) {
       result += text("\nwarning: ", places[host].host_name(), " runs ",
                      counted(thread_count, "thread"), " on ", counted(core_count, "core"),

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <csignal>
-
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -15,6 +12,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/platform/process.hpp"
 #include "glia/distributed/messages.hpp"
 #include "glia/distributed/rank_group.hpp"
 #include "glia/mpi/calls.hpp"
@@ -163,7 +161,7 @@ class ranks final : public rank_group {
     }
     for (std::size_t i = 0; i < size(); ++i) {
       const rank_place& other = places_[i];
-      if (other.sees_process_of(places_[rank_]) && kill(other.process, 0) != 0 && errno == ESRCH) {
+      if (other.sees_process_of(places_[rank_]) && !platform::process_exists(other.process)) {
         failure_ = text(name_of(i), ": its process (", other.process,
                         ") no longer exists; it was killed, crashed or ended early");
         return;

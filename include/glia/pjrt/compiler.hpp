@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -19,6 +18,7 @@
 
 #include "glia/backends/compilations.hpp"
 #include "glia/core/error.hpp"
+#include "glia/core/platform/machine.hpp"
 #include "glia/pjrt/client.hpp"
 #include "glia/pjrt/executable.hpp"
 #include "glia/pjrt/program_cache.hpp"
@@ -40,12 +40,8 @@ namespace glia::detail {
   }
   std::string processor;
   if (client.platform() == "cpu") {  // compiled for exactly this processor and number of cores
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string line; std::getline(file, line) && processor.empty();) {
-      if (line.starts_with("flags") || line.starts_with("Features")) {
-        processor = text(std::thread::hardware_concurrency(), " cores, ", line);
-      }
-    }
+    processor = text(std::thread::hardware_concurrency(), " cores, ",
+                     platform::processor_entry("flags"), platform::processor_entry("Features"));
   }
   std::error_code unknown;
   const std::filesystem::path& plugin = client.plugin().file();

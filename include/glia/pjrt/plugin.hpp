@@ -1,13 +1,12 @@
 #pragma once
 
-#include <dlfcn.h>
-
 #include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 #include "glia/core/error.hpp"
+#include "glia/core/platform/shared_library.hpp"
 #include "glia/pjrt/c_api.hpp"
 
 namespace glia::detail {
@@ -52,20 +51,14 @@ class pjrt_plugin {
     require<device_error>(
         !path_.empty(),
         "pjrt: the path of the plugin is empty; docs/how_to/devices.md says how to get a plugin");
-    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-      const char* const reason = dlerror();
-      throw device_error(text("pjrt: ", path_, ": cannot be loaded (",
-                              reason == nullptr ? "?" : reason,
-                              "); docs/how_to/devices.md says how to get a plugin"));
-    }
-    const auto get = reinterpret_cast<pjrt_api::get_api>(dlsym(library, pjrt_api::symbol));
+    std::string reason;
+    void* const library = platform::load_library(path, reason);
+    require<device_error>(library != nullptr, "pjrt: ", path_, ": cannot be loaded (", reason,
+                          "); docs/how_to/devices.md says how to get a plugin");
+    const auto get = platform::function_in<pjrt_api::get_api>(library, pjrt_api::symbol);
     require<device_error>(get != nullptr, "pjrt: ", path_,
                           ": is not a PJRT plugin, because it has no symbol ", pjrt_api::symbol);
-    Dl_info loaded{};
-    if (dladdr(reinterpret_cast<const void*>(get), &loaded) != 0 && loaded.dli_fname != nullptr) {
-      file_ = loaded.dli_fname;
-    }
+    file_ = platform::library_file(get);
     api_ = get();
     require<device_error>(api_ != nullptr, "pjrt: ", path_, ": returns no table of functions");
     const auto& version = api_->version;

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <filesystem>
+#include <system_error>
 
 #include "glia/core/error.hpp"
+#include "glia/core/platform/file.hpp"
+#include "glia/core/platform/process.hpp"
 
 namespace glia::detail {
 
@@ -17,30 +15,26 @@ namespace glia::detail {
 class folder_lock {
  public:
   /// Throws `data_error` if another training holds the lock.
-  explicit folder_lock(const std::filesystem::path& folder)
-      : file_(::open((folder / ".glia-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-    if (file_ >= 0 && flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      close(file_);
-      throw data_error(text(folder.string(),
-                            ": another running training writes its checkpoints to this folder; "
-                            "wait until it ends, or use another folder"));
-    }
+  explicit folder_lock(const std::filesystem::path& folder) {
+    std::error_code ignored;
+    file_ = platform::file::open_to_lock(folder / ".glia-lock", ignored);
+    require<data_error>(!file_ || file_.try_lock(false) != platform::lock_result::refused,
+                        folder.string(),
+                        ": another running training writes its checkpoints to this folder; "
+                        "wait until it ends, or use another folder");
   }
   folder_lock(const folder_lock&) = delete;
   folder_lock& operator=(const folder_lock&) = delete;
   ~folder_lock() {
-    if (file_ < 0) {
-      return;
+    // A child process inherits the lock but does not own it.
+    if (file_ && platform::process_id() == owner_) {
+      file_.unlock();
     }
-    if (getpid() == owner_) {  // a child process inherits the lock but does not own it
-      flock(file_, LOCK_UN);
-    }
-    close(file_);
   }
 
  private:
-  int file_;
-  pid_t owner_ = getpid();
+  platform::file file_;
+  int owner_ = platform::process_id();
 };
 
 }  // namespace glia::detail

@@ -1,15 +1,17 @@
 #pragma once
 
-#include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction is POSIX's
-
 #include <array>
 #include <atomic>
 #include <mutex>
 
+#include "glia/core/platform/signals.hpp"
+#include "glia/core/spin_lock.hpp"
+
 namespace glia {
 
 /// While an object of this class exists, Ctrl-C and SIGTERM do not end the program, so that a loop
-/// can stop after its current step. Schedulers end programs with SIGTERM.
+/// can stop after its current step. Schedulers end programs with SIGTERM. On Windows, Ctrl-Break
+/// takes the place of SIGTERM.
 ///
 ///     const glia::interrupt_guard guard;
 ///     while (!guard.interrupted()) { ... }
@@ -29,18 +31,8 @@ class interrupt_guard {
       return;
     }
     global.noted = 0;
-    for (watched& signal : global.signals) {
-      signal.acting =
-          sigaction(signal.number, nullptr, &signal.previous) == 0 && !ignored(signal.previous);
-      if (signal.acting) {
-        struct sigaction noting {};
-        noting.sa_handler = note;
-        sigemptyset(&noting.sa_mask);
-        // SA_RESETHAND: the second signal has the default action. SA_RESTART: system calls such as
-        // reading and writing are not interrupted.
-        noting.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-        sigaction(signal.number, &noting, nullptr);
-      }
+    for (platform::signal_action& action : global.actions) {
+      action.install(note);
     }
   }
   interrupt_guard(const interrupt_guard&) = delete;
@@ -51,14 +43,8 @@ class interrupt_guard {
     if (--global.guards > 0) {
       return;
     }
-    for (watched& signal : global.signals) {
-      struct sigaction current {};
-      sigaction(signal.number, nullptr, &current);
-      // The flags do not help here: they do not change when SA_RESETHAND removes a handler.
-      if (signal.acting &&
-          (current.sa_handler == note || (global.noted != 0 && current.sa_handler == SIG_DFL))) {
-        sigaction(signal.number, &signal.previous, nullptr);
-      }
+    for (platform::signal_action& action : global.actions) {
+      action.restore(note, global.noted != 0);
     }
   }
 
@@ -66,21 +52,18 @@ class interrupt_guard {
   [[nodiscard]] bool interrupted() const noexcept { return shared().noted != 0; }
   /// The name of the signal: "Ctrl-C" or "SIGTERM".
   [[nodiscard]] const char* reason() const noexcept {
-    return shared().noted == SIGTERM ? "SIGTERM" : "Ctrl-C";
+    return platform::signal_name(shared().noted);
   }
 
  private:
-  struct watched {
-    int number;
-    bool acting = false;
-    struct sigaction previous {};
-  };
   // A signal handler can only use global variables; this is the library's only one.
   struct state {
-    std::atomic<int> noted{0};  // the signal received, or 0
-    std::mutex changing;        // guards the members below; the handler only writes `noted`
+    std::atomic<int> noted{0};   // the signal received, or 0
+    detail::spin_lock changing;  // guards the members below; the handler only writes `noted`
     int guards = 0;
-    std::array<watched, 2> signals{watched{SIGINT}, watched{SIGTERM}};
+    std::array<platform::signal_action, 2> actions{
+        platform::signal_action{platform::stop_signals[0]},
+        platform::signal_action{platform::stop_signals[1]}};
   };
   static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait");
 
@@ -89,9 +72,6 @@ class interrupt_guard {
     return value;
   }
   static void note(int number) { shared().noted = number; }
-  static bool ignored(const struct sigaction& action) noexcept {
-    return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
-  }
 };
 
 }  // namespace glia
