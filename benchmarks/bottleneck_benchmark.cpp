@@ -64,6 +64,7 @@ void report_flops(benchmark::State& state, double flops) {
                                                 benchmark::Counter::kIsRate);
 }
 
+#ifndef GLIA_BLAS_NONE
 void openblas_of_pointwise_size(benchmark::State& state) {
   const block b(state);
   const auto x = values(b.narrow());
@@ -77,6 +78,7 @@ void openblas_of_pointwise_size(benchmark::State& state) {
   report_flops(state, b.pointwise_flops());
 }
 BENCHMARK(openblas_of_pointwise_size)->Apply(blocks);
+#endif
 
 void pointwise(benchmark::State& state) {
   const block b(state);

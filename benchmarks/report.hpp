@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <glia/backends/cpu/isa/blas.hpp>
 #include <glia/compression/gzip.hpp>
 #include <glia/glia.hpp>
 #include <iostream>
@@ -103,7 +104,7 @@ void train(Model& net, const glia::image_bytes& images, const glia::image_bytes&
            const settings& s) {
   const auto print_epoch = glia::on_event(glia::event::epoch_end, [&](const glia::training& t) {
     const glia::epoch_record& epoch = t.history.epochs.back();
-    print({{"blas", "OpenBLAS, glia's threads"},
+    print({{"blas", glia::text(glia::cpu_loops::blas_name(), ", glia's threads")},
            {"threads", s.device.threads},
            {"epoch", epoch.epoch},
            {"seconds", epoch.seconds},

@@ -4,13 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <glia/backends/cpu/isa/blas.hpp>
 #include <glia/backends/cpu/products/gemm.hpp>
-#include <glia/backends/cpu/threads/single_threaded_blas.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <vector>
-
-extern "C" char* openblas_get_config();
 
 int main(int argc, char** argv) {
   int threads = 2;
@@ -22,7 +20,9 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds);
   CLI11_PARSE(app, argc, argv);
 
-  openblas_set_num_threads(threads);
+  if (glia::cpu_loops::blas().set_threads != nullptr) {
+    glia::cpu_loops::blas().set_threads(threads);
+  }
   std::vector<float> a(size * size, 0.5F);
   std::vector<float> b(size * size, 0.25F);
   std::vector<float> c(size * size);
@@ -37,6 +37,6 @@ int main(int argc, char** argv) {
   const auto n = static_cast<double>(size);
   std::cout << nlohmann::json{{"gflops", 2 * n * n * n / best / 1e9},
                               {"threads", threads},
-                              {"blas", openblas_get_config()}}
+                              {"blas", glia::cpu_loops::blas_name()}}
             << '\n';
 }

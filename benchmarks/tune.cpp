@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstdio>
 #include <glia/backends/cpu/convolution/convolution.hpp>
+#include <glia/backends/cpu/isa/blas.hpp>
+#include <glia/backends/cpu/products/blas_check.hpp>
 #include <glia/backends/cpu/products/products.hpp>
 #include <glia/testing/values.hpp>
 #include <limits>
@@ -197,11 +199,10 @@ int main(int argc, char** argv) {
   const isa level = isa_name == "best"   ? best_isa()
                     : isa_name == "avx2" ? std::min(isa::avx2, best_isa())
                                          : isa::baseline;
-  const workers team(threads, level);
+  const workers team(threads, level, use_of_blas<float>(level) == blas_use::used);
   constexpr const char* names[] = {"baseline", "AVX2", "AVX-512"};
-  std::printf("instruction set %s, %zu threads, OpenBLAS %s %s\n", names[static_cast<int>(level)],
-              threads, openblas_get_corename != nullptr ? openblas_get_corename() : "unknown",
-              team.blas_fits() ? "(fits)" : "(has no kernels for this processor: not used)");
+  std::printf("instruction set %s, %zu threads, BLAS %s %s\n", names[static_cast<int>(level)],
+              threads, cpu_loops::blas_name().data(), team.blas_fits() ? "(used)" : "(not used)");
   with_isa(level, [&](auto loops) { report_products(loops, team, rounds); });
   report_gradients(team, rounds);
 }

@@ -19,6 +19,7 @@ install(FILES "${PROJECT_SOURCE_DIR}/cmake/gliaBuildType.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindLibZip.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindLibHDF5.cmake" DESTINATION "${package_dir}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/cmake/no_lapack" DESTINATION "${package_dir}")
 
 # Ready-built, for compilers that name what is in it alike: of the same kind and main version.
 set(glia_ready_built_for)

@@ -8,8 +8,10 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS
-    "libxtensor-dev (>= 0.24), libxtensor-blas-dev (>= 0.20), libopenblas-dev (>= 0.3.17)")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libxtensor-dev (>= 0.24)")
+if(NOT glia_blas_package STREQUAL "none")
+  string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libxtensor-blas-dev (>= 0.20), ${glia_blas_package}")
+endif()
 # What the components need, of which a program uses those that it links.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
     "zlib1g-dev, libturbojpeg0-dev, libpng-dev, nlohmann-json3-dev, libzip-dev, libhdf5-dev, libavformat-dev, libavcodec-dev, libswscale-dev, libopenmpi-dev, libonnx-dev, libprotobuf-dev, gnuplot-nox")

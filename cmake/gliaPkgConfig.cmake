@@ -32,8 +32,14 @@ endif()
 if(GLIA_C)
   glia_pkg_config(glia-c "the C interface of glia" FLAGS [[-I${includedir}]] LIBS [[-L${libdir}]] -lglia)
 endif()
-glia_pkg_config(glia "${PROJECT_DESCRIPTION}" REQUIRES xtensor openblas
-                FLAGS [[-I${includedir}]] -pthread LIBS -pthread)
+set(requires xtensor ${glia_blas_module})
+list(REMOVE_ITEM requires none)
+set(libraries -pthread)
+if(glia_blas STREQUAL "Accelerate")
+  list(APPEND libraries -framework Accelerate)
+endif()
+glia_pkg_config(glia "${PROJECT_DESCRIPTION}" REQUIRES ${requires}
+                FLAGS [[-I${includedir}]] -DGLIA_BLAS_${glia_blas_upper} -pthread LIBS ${libraries})
 foreach(component IN LISTS glia_components)
   glia_pkg_config(glia-${component} "glia's component ${component}"
                   REQUIRES ${glia_${component}_pc_requires} FLAGS ${glia_${component}_pc_flags}

@@ -1,7 +1,7 @@
 #pragma once
 
 // The only header that includes xtensor, so that only this file must change if a new release moves
-// its headers. Exception: backends/cpu/products/gemm.hpp includes xtensor-blas.
+// its headers. Exception: backends/cpu/products/gemm.hpp includes xtensor-blas, if BLAS is used.
 
 #if __has_include(<xtensor/containers/xarray.hpp>)
 #include <xtensor/containers/xadapt.hpp>

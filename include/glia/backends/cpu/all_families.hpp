@@ -16,6 +16,7 @@
 #include "glia/backends/cpu/integers/quantized_chain.hpp"
 #include "glia/backends/cpu/isa/isa.hpp"
 #include "glia/backends/cpu/normalization/normalization.hpp"
+#include "glia/backends/cpu/products/blas_check.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
 #include "glia/backends/cpu/products/products.hpp"
 #include "glia/backends/cpu/recurrence/recurrence.hpp"
@@ -30,7 +31,8 @@ template <class T, class... Families>
 class families : private workers, public detail::host_loops<T>, public Families... {
  public:
   families(std::size_t threads, isa level)
-      : workers(threads, level), Families(static_cast<const workers&>(*this))... {}
+      : workers(threads, level, use_of_blas<T>(level) == blas_use::used),
+        Families(static_cast<const workers&>(*this))... {}
 
   using workers::log;
   using workers::run;

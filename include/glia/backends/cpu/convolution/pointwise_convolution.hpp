@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <optional>
 
+#include "glia/backends/cpu/isa/blas.hpp"
 #include "glia/backends/cpu/products/dense_product.hpp"
 #include "glia/backends/cpu/products/epilogue.hpp"
 #include "glia/backends/cpu/products/gemm.hpp"
+#include "glia/backends/cpu/products/matrix.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
 #include "glia/backends/cpu/threads/gradient_lanes.hpp"
 #include "glia/backends/cpu/threads/single_threaded_blas.hpp"
@@ -52,10 +54,10 @@ class pointwise_convolution {
         const kernels::matmul_sizes sizes{std::min(block, pixels_ - first), outputs, inputs};
         const matrix<T> source{x + first * inputs, inputs};
         T* const target = y + first * outputs;
-        if (by_blas) {
-          gemm<T>(sizes.m, sizes.n, sizes.k, source, w, T{0}, target, outputs);
-        } else {
+        if (!by_blas) {
           dense::multiply_here(loops, source, w, target, outputs, sizes, packed.data());
+        } else if constexpr (has_blas) {
+          gemm<T>(sizes.m, sizes.n, sizes.k, source, w, T{0}, target, outputs);
         }
         last.apply(loops, target, outputs, sizes.m, 0, outputs);
       });
@@ -80,7 +82,7 @@ class pointwise_convolution {
       if (dense::replaces_blas(*team_)) {
         dense::multiply_deep_here(loops, left, right, target, outputs_, sizes,
                                   scratch.data() + thread * scratch_size, add);
-      } else {
+      } else if constexpr (has_blas) {
         gemm<T>(sizes.m, sizes.n, sizes.k, left, right, add ? T{1} : T{0}, target, outputs_);
       }
     };

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "glia/backends/cpu/isa/blas.hpp"
 #include "glia/backends/cpu/products/epilogue.hpp"
-#include "glia/backends/cpu/products/gemm.hpp"
+#include "glia/backends/cpu/products/matrix.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
 #include "glia/backends/cpu/products/product_panel.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
@@ -19,10 +20,10 @@ namespace glia::cpu_loops {
 template <class T, class Loops>
 class dense_product {
  public:
-  /// Returns whether these loops are faster than BLAS for any sizes: with registers of 64 bytes, or
-  /// if BLAS does not know the processor.
+  /// Returns whether these loops compute products of any sizes: there is no BLAS, or these loops
+  /// are faster than BLAS, or BLAS is wrong; see blas_check.hpp.
   [[nodiscard]] static bool replaces_blas(const workers& team) {
-    return Loops::register_bytes == 64 || !team.blas_fits();
+    return !has_blas || Loops::register_bytes == 64 || !team.blas_fits();
   }
   /// Returns whether these loops are faster than BLAS for products of these sizes. With smaller
   /// registers, they are faster while A stays in a second-level cache, because BLAS packs A and

@@ -3,32 +3,25 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <xtensor-blas/xblas.hpp>
+#include "glia/backends/cpu/isa/blas.hpp"
+#include "glia/backends/cpu/products/matrix.hpp"
 #include "glia/backends/long_sum.hpp"
+
+#ifndef GLIA_BLAS_NONE
+#include <xtensor-blas/xblas.hpp>
+#endif
 
 namespace glia::cpu_loops {
 
-/// A matrix in memory: its elements, the distance between rows, and whether it is stored
-/// transposed.
-template <class T>
-struct matrix {
-  const T* data;
-  std::size_t row_step;
-  bool transposed = false;
-
-  [[nodiscard]] matrix rows_from(std::size_t first) const {
-    return {data + first * (transposed ? 1 : row_step), row_step, transposed};
-  }
-  [[nodiscard]] matrix columns_from(std::size_t first) const {
-    return {data + first * (transposed ? row_step : 1), row_step, transposed};
-  }
-};
-
 /// Computes C (m, n) = A (m, k) B (k, n) + beta C with BLAS on the calling thread. If k is large,
-/// BLAS is called for a part of the sum at a time; see long_sum.hpp.
+/// BLAS is called for a part of the sum at a time; see long_sum.hpp. Without BLAS, it is deleted.
 template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, const matrix<T>& a, const matrix<T>& b,
-          T beta, T* c, std::size_t c_row_step) {
+          T beta, T* c, std::size_t c_row_step)
+#ifdef GLIA_BLAS_NONE
+    = delete;
+#else
+{
   using index = xt::blas_index_t;
   const auto order = [](bool transposed) { return transposed ? cxxblas::Trans : cxxblas::NoTrans; };
   const std::size_t parts =
@@ -43,5 +36,6 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, const matrix<T>& a, const
                   c, static_cast<index>(c_row_step));
   }
 }
+#endif
 
 }  // namespace glia::cpu_loops

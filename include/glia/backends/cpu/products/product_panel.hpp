@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "glia/backends/cpu/products/gemm.hpp"
+#include "glia/backends/cpu/products/matrix.hpp"
 
 namespace glia::cpu_loops {
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "glia/backends/cpu/isa/blas.hpp"
 #include "glia/backends/cpu/products/dense_product.hpp"
 #include "glia/backends/cpu/products/density.hpp"
 #include "glia/backends/cpu/products/epilogue.hpp"
 #include "glia/backends/cpu/products/gemm.hpp"
+#include "glia/backends/cpu/products/matrix.hpp"
 #include "glia/backends/cpu/products/sparse_product.hpp"
 #include "glia/backends/cpu/threads/single_threaded_blas.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
@@ -117,7 +119,7 @@ class products {
       }
       if (dense::preferred(*team_, s)) {
         dense::multiply(loops, *team_, memory, left, right, c, s, last, packed);
-      } else {
+      } else if constexpr (has_blas) {
         multiply_by_blas(left, right, c, s, last);
       }
     });
@@ -152,7 +154,7 @@ class products {
         for_each([&](const matrix<T>& left, const matrix<T>& right, T* target) {
           dense::multiply_here(loops, left, right, target, s.n, s);
         });
-      } else {
+      } else if constexpr (has_blas) {
         const single_threaded_blas one_thread_each;
         for_each([&](const matrix<T>& left, const matrix<T>& right, T* target) {
           gemm<T>(s.m, s.n, s.k, left, right, T{0}, target, s.n);

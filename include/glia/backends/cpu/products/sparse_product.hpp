@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "glia/backends/cpu/products/epilogue.hpp"
-#include "glia/backends/cpu/products/gemm.hpp"
+#include "glia/backends/cpu/products/matrix.hpp"
 #include "glia/backends/cpu/products/product_panel.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "glia/backends/cpu/products/dense_product.hpp"
-#include "glia/backends/cpu/products/gemm.hpp"
+#include "glia/backends/cpu/products/matrix.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"

@@ -4,23 +4,32 @@
 #include <cstddef>
 #include <mutex>
 
+#include "glia/backends/cpu/isa/blas.hpp"
 #include "glia/core/spin_lock.hpp"
-
-// xtensor-blas's CBLAS header lacks these declarations. They are weak because other BLAS libraries
-// do not define the functions.
-extern "C" {
-[[gnu::weak]] void openblas_set_num_threads(int threads);
-[[gnu::weak]] int openblas_get_num_threads();
-}
 
 namespace glia::cpu_loops {
 
 /// Limits OpenBLAS to one thread during the lifetime of the object. The cpu backend calls OpenBLAS
 /// from its own threads, and two thread pools on the same cores slow each other down. The setting
 /// applies to the whole program, so the last object to be destroyed, on any thread, restores it.
+/// Other BLAS libraries keep their setting.
 class single_threaded_blas {
  public:
   single_threaded_blas() {
+    if constexpr (has_blas) {
+      begin();
+    }
+  }
+  single_threaded_blas(const single_threaded_blas&) = delete;
+  single_threaded_blas& operator=(const single_threaded_blas&) = delete;
+  ~single_threaded_blas() {
+    if constexpr (has_blas) {
+      end();
+    }
+  }
+
+ private:
+  static void begin() {
     for (std::size_t holders = shared().holders.load(); holders > 0;) {
       if (shared().holders.compare_exchange_weak(holders, holders + 1)) {
         return;
@@ -28,14 +37,12 @@ class single_threaded_blas {
     }
     const std::lock_guard guard(shared().lock);
     if (shared().holders.load() == 0) {
-      shared().previous_threads = openblas_get_num_threads ? openblas_get_num_threads() : 1;
+      shared().previous_threads = blas().threads != nullptr ? blas().threads() : 1;
       set(1);
     }
     shared().holders.fetch_add(1);
   }
-  single_threaded_blas(const single_threaded_blas&) = delete;
-  single_threaded_blas& operator=(const single_threaded_blas&) = delete;
-  ~single_threaded_blas() {
+  static void end() {
     for (std::size_t holders = shared().holders.load(); holders > 1;) {
       if (shared().holders.compare_exchange_weak(holders, holders - 1)) {
         return;
@@ -47,7 +54,6 @@ class single_threaded_blas {
     }
   }
 
- private:
   // OpenBLAS has one setting for the whole program, so this state is global as well.
   struct state {
     detail::spin_lock lock;
@@ -61,7 +67,7 @@ class single_threaded_blas {
 
   static void set(int threads) {
     if (shared().previous_threads != 1) {
-      openblas_set_num_threads(threads);
+      blas().set_threads(threads);
     }
   }
 };

@@ -5,7 +5,6 @@
 #include <thread>
 #include <vector>
 
-#include "glia/backends/cpu/isa/blas_core.hpp"
 #include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/core/busy_time.hpp"
 #include "glia/core/flush_denormals.hpp"
@@ -17,12 +16,13 @@ namespace glia::cpu_loops {
 /// The threads and the instruction set for the loops of the cpu backend.
 class workers {
  public:
-  explicit workers(std::size_t threads, isa level)
-      : pool_(threads), level_(level), blas_fits_(blas_knows(level)) {}
+  /// `blas_fits` says whether BLAS computes the products for which it is faster than these loops.
+  workers(std::size_t threads, isa level, bool blas_fits)
+      : pool_(threads), level_(level), blas_fits_(blas_fits) {}
 
   [[nodiscard]] std::size_t threads() const noexcept { return pool_.size(); }
   [[nodiscard]] isa level() const noexcept { return level_; }
-  /// Returns whether BLAS has kernels for this instruction set.
+  /// Returns whether BLAS computes the products for which it is faster; see blas_check.hpp.
   [[nodiscard]] bool blas_fits() const noexcept { return blas_fits_; }
 
   /// Calls body(loops, first, count) for consecutive blocks that cover 0 ... n - 1. The block

@@ -1,0 +1,25 @@
+# GLIA_BLAS: the library for large matrix products. Sets what depends on this choice: glia_blas, as it is
+# spelled here; glia_blas_vendor, FindBLAS's name for it; glia_blas_module, pkg-config's; glia_blas_package,
+# Debian's. Accelerate is a part of macOS.
+set(choices OpenBLAS Accelerate MKL BLIS reference none)
+set(vendors OpenBLAS Apple Intel10_64lp_seq FLAME Generic none)
+set(modules openblas none mkl-dynamic-lp64-seq blis blas none)
+set(packages "libopenblas-dev (>= 0.3.17)" none libmkl-dev libblis-dev libblas-dev none)
+
+list(JOIN choices ", " names)
+set(GLIA_BLAS OpenBLAS CACHE STRING "Library for large matrix products: ${names}")
+set_property(CACHE GLIA_BLAS PROPERTY STRINGS ${choices})
+string(TOUPPER "${GLIA_BLAS}" glia_blas_upper)
+set(glia_blas)
+foreach(choice vendor module package IN ZIP_LISTS choices vendors modules packages)
+  string(TOUPPER "${choice}" upper)
+  if(upper STREQUAL glia_blas_upper)
+    set(glia_blas "${choice}")
+    set(glia_blas_vendor "${vendor}")
+    set(glia_blas_module "${module}")
+    set(glia_blas_package "${package}")
+  endif()
+endforeach()
+if(NOT glia_blas)
+  message(FATAL_ERROR "GLIA_BLAS: expected one of ${names}, got '${GLIA_BLAS}'")
+endif()
