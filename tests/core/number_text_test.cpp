@@ -1,3 +1,4 @@
+#include <charconv>
 #include <cmath>
 #include <glia/core/number_text.hpp>
 #include <limits>
@@ -21,4 +22,14 @@ TEST_CASE("numbers are written with so many decimals or digits, however large th
   CHECK(digits_text(2, 4) == "2");
   CHECK(digits_text(-std::numeric_limits<double>::max(), 60).size() <= 70);
   CHECK(digits_text(std::nan(""), 2) == "nan");
+}
+
+TEST_CASE("numbers are written alike without std::to_chars") {
+  using glia::detail::print_number;
+  for (const double value : {98.765, -0.5, 2.0, 0.1, 1.0 / 3, 1e300, 5e-324, 0.000012345}) {
+    INFO(value);
+    CHECK(print_number(value, std::chars_format::fixed, 3) == fixed_text(value, 3));
+    CHECK(print_number(value, std::chars_format::general, 4) == digits_text(value, 4));
+    CHECK(print_number(value) == glia::exact_text(value));
+  }
 }

@@ -16,7 +16,7 @@ class arena {
     for (;; ++chunk_, used_ = 0) {
       if (chunk_ == chunks_.size()) {
         const std::size_t size = std::max(bytes + alignment, chunk_bytes);
-        chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size});
+        chunks_.push_back({std::unique_ptr<std::byte[]>(new std::byte[size]), size});
       }
       void* address = chunks_[chunk_].memory.get() + used_;
       std::size_t space = chunks_[chunk_].size - used_;

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
+
+#include "glia/core/bit_cast.hpp"
 
 namespace glia {
 
@@ -22,7 +23,7 @@ struct half {
     }
     constexpr std::uint32_t rebias = 127 - 15;
     const std::uint32_t widened = exponent == infinity_or_nan ? 0xFF : exponent + rebias;
-    return std::bit_cast<float>(sign | widened << 23U | fraction << 13U);
+    return detail::bit_cast<float>(sign | widened << 23U | fraction << 13U);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -55,7 +56,8 @@ class memory_pool {
   friend class memory_block;
   static constexpr std::size_t alignment = 64;
   static constexpr std::size_t steps_per_power = 8;
-  static constexpr std::size_t max_bytes = std::size_t{1} << 56;
+  static constexpr std::size_t max_bytes =
+      std::size_t{1} << std::min(56, std::numeric_limits<std::size_t>::digits - 1);
   // Enough for the tensors of successive steps and for the tensors of a smaller last batch.
   static constexpr std::size_t max_kept = 4;
   static constexpr std::size_t classes = 57 * steps_per_power;

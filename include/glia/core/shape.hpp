@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <initializer_list>
+#include <limits>
 #include <numeric>
 #include <ostream>
 
@@ -93,7 +94,7 @@ class shape {
 /// Returns whether a tensor of this shape takes at most 2^56 bytes, which is more than any machine
 /// has. Without this check, larger sizes would overflow to small numbers.
 [[nodiscard]] constexpr bool fits_memory(const shape& s, std::size_t element_bytes) noexcept {
-  constexpr std::size_t max_bits = 56;
+  constexpr std::size_t max_bits = std::min(56, std::numeric_limits<std::size_t>::digits - 1);
   auto bits = static_cast<std::size_t>(std::bit_width(element_bytes));
   for (const std::size_t extent : s) {
     bits += static_cast<std::size_t>(std::bit_width(extent));

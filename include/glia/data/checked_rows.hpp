@@ -1,13 +1,13 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "glia/core/bit_cast.hpp"
 #include "glia/core/error.hpp"
 
 namespace glia::detail {
@@ -22,7 +22,7 @@ class checked_rows {
       : values_(values), used_(samples * size), size_(size) {
     constexpr std::size_t min_margin = 16;
     constexpr std::size_t max_margin = 1024;
-    values_.assign(used_ + std::clamp(size, min_margin, max_margin), std::bit_cast<float>(mark));
+    values_.assign(used_ + std::clamp(size, min_margin, max_margin), detail::bit_cast<float>(mark));
   }
 
   [[nodiscard]] std::span<float> rows() { return std::span(values_).first(used_); }
@@ -50,7 +50,7 @@ class checked_rows {
   static constexpr std::uint32_t mark = 0x7FE5C3E1;
 
   [[nodiscard]] static bool is_mark(float value) {
-    return std::bit_cast<std::uint32_t>(value) == mark;
+    return detail::bit_cast<std::uint32_t>(value) == mark;
   }
 
   std::vector<float>& values_;

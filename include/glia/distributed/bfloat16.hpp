@@ -1,8 +1,9 @@
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
+
+#include "glia/core/bit_cast.hpp"
 
 namespace glia {
 
@@ -15,14 +16,14 @@ struct bfloat16 {
   /// Rounds to the nearest number. A number halfway between two is rounded to the one whose last
   /// bit is 0. A NaN stays a NaN.
   constexpr explicit bfloat16(float x) noexcept {
-    const auto word = std::bit_cast<std::uint32_t>(x);
+    const auto word = detail::bit_cast<std::uint32_t>(x);
     constexpr std::uint32_t infinity = 0x7F800000U;
     const bool no_number = (word & 0x7FFFFFFFU) > infinity;
     const std::uint32_t rounded = (word + 0x7FFFU + ((word >> 16U) & 1U)) >> 16U;
     bits = static_cast<std::uint16_t>(no_number ? (word >> 16U) | 0x40U : rounded);
   }
   [[nodiscard]] constexpr float value() const noexcept {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+    return detail::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
   }
 };
 

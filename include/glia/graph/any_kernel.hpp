@@ -139,7 +139,7 @@ class any_kernel {
         delete[] static_cast<std::byte*>(last);
       }
     };
-    auto memory = std::make_unique_for_overwrite<std::byte[]>(type.bytes);
+    std::unique_ptr<std::byte[]> memory(new std::byte[type.bytes]);
     type.copy_to(kernel, memory.get());
     return {static_cast<void*>(memory.release()), deleter{type.destroy}};
   }

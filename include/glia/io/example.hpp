@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "glia/core/bit_cast.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/utf8.hpp"
 #include "glia/io/protobuf_message.hpp"
@@ -95,7 +95,7 @@ inline void append_values(const protobuf_reader& list, std::vector<float>& desti
       list, destination, protobuf_kind::four_bytes,
       [](std::string_view bytes) { return bytes.size() / sizeof(float); },
       [](protobuf_reader& values) {
-        return std::bit_cast<float>(static_cast<std::uint32_t>(values.word(sizeof(float))));
+        return detail::bit_cast<float>(static_cast<std::uint32_t>(values.word(sizeof(float))));
       });
 }
 

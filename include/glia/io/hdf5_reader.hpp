@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/bit_cast.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/input_file.hpp"
 #include "glia/core/representable.hpp"
@@ -348,7 +348,7 @@ class hdf5_reader {
       const hdf5_id type = known({H5Dget_type(p.source->id.get()), &H5Tclose}, location);
       read(type.get(), halves.data());
       std::transform(halves.begin(), halves.end(), values.data(), [](std::uint32_t upper_half) {
-        return std::bit_cast<float>(upper_half << 16);
+        return detail::bit_cast<float>(upper_half << 16);
       });
     } else {
       read(H5T_NATIVE_FLOAT, values.data());

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "glia/core/bit_cast.hpp"
 #include "glia/core/little_endian.hpp"
 
 namespace glia::detail {
@@ -28,11 +28,11 @@ class protobuf_message {
   }
   void add_double(unsigned field, double value) {
     add_key(field, protobuf_kind::eight_bytes);
-    add_word(std::bit_cast<std::uint64_t>(value), sizeof(double));
+    add_word(detail::bit_cast<std::uint64_t>(value), sizeof(double));
   }
   void add_float(unsigned field, float value) {
     add_key(field, protobuf_kind::four_bytes);
-    add_word(std::bit_cast<std::uint32_t>(value), sizeof(float));
+    add_word(detail::bit_cast<std::uint32_t>(value), sizeof(float));
   }
   /// Adds a text, or a message within the message.
   void add_bytes(unsigned field, std::string_view bytes) {
@@ -44,14 +44,14 @@ class protobuf_message {
     add_key(field, protobuf_kind::bytes);
     add_varint(values.size() * sizeof(double));
     for (const double value : values) {
-      add_word(std::bit_cast<std::uint64_t>(value), sizeof(double));
+      add_word(detail::bit_cast<std::uint64_t>(value), sizeof(double));
     }
   }
   void add_floats(unsigned field, const std::vector<float>& values) {
     add_key(field, protobuf_kind::bytes);
     add_varint(values.size() * sizeof(float));
     for (const float value : values) {
-      add_word(std::bit_cast<std::uint32_t>(value), sizeof(float));
+      add_word(detail::bit_cast<std::uint32_t>(value), sizeof(float));
     }
   }
   /// Adds a packed list of integers. Negative integers take ten bytes each.

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/bit_cast.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/file_source.hpp"
 #include "glia/core/half.hpp"
@@ -89,7 +90,7 @@ T same_value(T stored) {
 }
 inline float half_value(std::uint16_t bits) { return half{bits}.value(); }
 inline float bfloat16_value(std::uint16_t bits) {
-  return std::bit_cast<float>(std::uint32_t{bits} << 16U);
+  return detail::bit_cast<float>(std::uint32_t{bits} << 16U);
 }
 inline float truth_value(std::uint8_t bits) { return bits != 0 ? 1.0F : 0.0F; }
 /// Returns the value of an 8-bit float E5M2, which is the upper byte of a half.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -8,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "glia/core/bit_cast.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/half.hpp"
 #include "glia/core/mapped_file.hpp"
@@ -71,7 +71,7 @@ template <class T>
 }
 
 [[nodiscard]] inline float from_bfloat16(std::uint16_t bits) {
-  return std::bit_cast<float>(std::uint32_t{bits} << 16U);
+  return glia::detail::bit_cast<float>(std::uint32_t{bits} << 16U);
 }
 
 /// Calls put(number) with the element at `address`.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -14,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "glia/core/bit_cast.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
@@ -63,7 +63,7 @@ inline void describe(::onnx::ValueInfoProto& info, const value& v) {
 
 /// Compares numbers by their bytes, so that NaN equals itself.
 [[nodiscard]] inline bool same_bytes(double a, double b) {
-  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+  return glia::detail::bit_cast<std::uint64_t>(a) == glia::detail::bit_cast<std::uint64_t>(b);
 }
 using constant_elements = decltype(graph_constant::elements);
 [[nodiscard]] inline bool same_bytes(const constant_elements& a, const constant_elements& b) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/bit_cast.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/kernels/kernel.hpp"
@@ -137,7 +137,7 @@ class writer {
   /// Writes a number as a tensor without axes.
   std::string number(double x) {
     const auto exact = static_cast<float>(x);
-    std::string& known = numbers_[std::bit_cast<std::uint32_t>(exact)];
+    std::string& known = numbers_[glia::detail::bit_cast<std::uint32_t>(exact)];
     if (known.empty()) {
       known = numbers(text("number_", exact), {}, std::span(&exact, 1));
     }
