@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <glia/core/platform/process.hpp>
 #include <iterator>
 #include <stdexcept>
 #include <string>
@@ -25,8 +25,12 @@ template <class Bytes = std::string>
 class temporary_folder {
  public:
   temporary_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "glia-test-XXXXXX").string();
-    path_ = mkdtemp(name.data());
+    static int count = 0;
+    do {
+      path_ = std::filesystem::temp_directory_path() /
+              ("glia-test-" + std::to_string(glia::platform::process_id()) + '-' +
+               std::to_string(count++));
+    } while (!std::filesystem::create_directory(path_));
   }
   temporary_folder(const temporary_folder&) = delete;
   temporary_folder& operator=(const temporary_folder&) = delete;

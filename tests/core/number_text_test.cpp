@@ -15,6 +15,7 @@ TEST_CASE("numbers are written with so many decimals or digits, however large th
   CHECK(fixed_text(1e300, 4).size() == 301 + 5);
   CHECK(fixed_text(std::numeric_limits<double>::max(), 60).size() == 309 + 61);
   CHECK(fixed_text(std::nan(""), 2) == "nan");
+  CHECK(fixed_text(-std::nan(""), 2) == "nan");
   CHECK(fixed_text(-std::numeric_limits<double>::infinity(), 2) == "-inf");
 
   CHECK(digits_text(98.765, 3) == "98.8");

@@ -2,6 +2,7 @@
 
 #include <glia/core/random.hpp>
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -29,6 +30,10 @@ void require_as_from_chars(const std::string& text) {
 
 #ifdef __cpp_lib_to_chars
 TEST_CASE("numbers are parsed by strtod as by from_chars") {
+  char* infinity_end = nullptr;
+  if (glia::platform::plain_number<double>("inf", &infinity_end) != HUGE_VAL) {
+    GLIA_SKIP("strtod of this C library does not know infinity; glia has std::from_chars here");
+  }
   std::vector<std::string> texts{
       "",         "-",      "+1",    " 1",       "1 ",     "1,5",    "0x1p3", "-0x1",   "0X",
       "1e",       "1e+",    "1e5",   "1E-5",     ".5",     "5.",     ".",     "-.5",    "--1",

@@ -1,5 +1,3 @@
-#include <sys/stat.h>
-
 #include <atomic>
 #include <glia/core/whole_file.hpp>
 #include <iterator>
@@ -7,6 +5,7 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "fork.hpp"
 #include "messages.hpp"
 #include "temporary_folder.hpp"
 
@@ -48,6 +47,7 @@ TEST_CASE("a file is there whole, under its name, when it has been written and n
 }
 
 TEST_CASE("a file of any size is written by the descriptor that holds its lock") {
+#if GLIA_TEST_HAS_FORK
   const one_file file;
   std::string expected;
   const auto count_open = [&] {
@@ -71,6 +71,9 @@ TEST_CASE("a file of any size is written by the descriptor that holds its lock")
     CHECK(count_open() == 1);
   });
   CHECK(file.content() == expected);
+#else
+  GLIA_SKIP("this system does not list a program's open files");
+#endif
 }
 
 TEST_CASE("part files are removed once nobody writes them") {
@@ -146,6 +149,7 @@ TEST_CASE("of many writers of one file each succeeds, and one of them is heard")
 }
 
 TEST_CASE("a file is written through symbolic links, which stay") {
+#if GLIA_TEST_HAS_FORK
   const one_file file;
   std::filesystem::create_directory(file.folder.path() / "inner");
   const auto link = file.folder.path() / "inner" / "link";
@@ -169,9 +173,13 @@ TEST_CASE("a file is written through symbolic links, which stay") {
                    glia::write_whole_file(file.folder.path() / "circle", [](std::ostream&) {});
                  }),
                  "circle: its symbolic links form a loop"));
+#else
+  GLIA_SKIP("this system has no symbolic links for everybody");
+#endif
 }
 
 TEST_CASE("a file that is replaced hands on its rights, a new one has the usual ones") {
+#if GLIA_TEST_HAS_FORK
   const one_file file;
   const auto mode = [&] {
     struct stat status {};
@@ -188,6 +196,9 @@ TEST_CASE("a file that is replaced hands on its rights, a new one has the usual 
   glia::write_whole_file(file.path, [](std::ostream& out) { out << "new"; });
   CHECK(mode() == 0640U);
   umask(previous_mask);
+#else
+  GLIA_SKIP("this system has no permissions of this kind");
+#endif
 }
 
 TEST_CASE("what write throws is passed on, and the old file stays alone") {
@@ -231,12 +242,15 @@ TEST_CASE("files that cannot be written or replaced are named") {
   std::filesystem::create_directories(directory / "inside");
   CHECK(error(directory) == directory.string() + ": is a folder; expected a file");
   CHECK(std::filesystem::exists(directory / "inside"));
+  CHECK(file.content() == "old");
+  CHECK(file.count() == 2);
+#if GLIA_TEST_HAS_FORK
   const auto pipe = file.folder.path() / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   CHECK(error(pipe) == pipe.string() + ": is a device or a pipe; expected a regular file");
   CHECK(std::filesystem::is_fifo(pipe));
-  CHECK(file.content() == "old");
   CHECK(file.count() == 3);
+#endif
 }
 
 TEST_CASE("a file that cannot be replaced is named, and stays") {

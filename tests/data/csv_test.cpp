@@ -32,7 +32,7 @@ class csv_file {
   template <class Call>
   [[nodiscard]] std::string without_folder(const Call& call) const {
     std::string message = message_of<glia::data_error>(call);
-    if (const auto position = message.find(folder_.path().string() + "/");
+    if (const auto position = message.find(folder_.path().string());
         position != std::string::npos) {
       message.erase(position, folder_.path().string().size() + 1);
     }

@@ -17,7 +17,7 @@ std::vector<std::uint8_t> counting(std::size_t count) {
 }
 
 void write_gzip(const std::filesystem::path& path, const std::vector<std::uint8_t>& bytes) {
-  gzFile file = gzopen(path.c_str(), "wb");
+  gzFile file = gzopen(path.string().c_str(), "wb");
   gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
   gzclose(file);
 }

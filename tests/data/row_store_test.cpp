@@ -1,11 +1,10 @@
-#include <fcntl.h>
-
 #include <glia/data/row_store.hpp>
 #include <numeric>
 #include <optional>
 #include <thread>
 
 #include "catch.hpp"
+#include "fork.hpp"
 #include "messages.hpp"
 #include "temporary_folder.hpp"
 
@@ -14,7 +13,7 @@ using test::message_of;
 
 namespace {
 
-std::ptrdiff_t entries_of(const std::filesystem::path& folder) {
+[[maybe_unused]] std::ptrdiff_t entries_of(const std::filesystem::path& folder) {
   return std::distance(std::filesystem::directory_iterator(folder), {});
 }
 
@@ -68,13 +67,18 @@ TEST_CASE("rows go to a file when they take more than the limit, in bytes") {
 }
 
 TEST_CASE("the file of rows has no name, from the beginning") {
+#if GLIA_TEST_HAS_FORK
   const test::temporary_folder folder;
   const auto store = filled({.memory_limit = 0, .folder = folder.path()});
   CHECK_FALSE(store.in_memory());
   CHECK(entries_of(folder.path()) == 0);
+#else
+  GLIA_SKIP("files of this system have names while they are open");
+#endif
 }
 
 TEST_CASE("a store of rows moves, and closes its file once") {
+#if GLIA_TEST_HAS_FORK
   const test::temporary_folder folder;
   const std::ptrdiff_t open_files = entries_of("/proc/self/fd");
   {
@@ -87,9 +91,13 @@ TEST_CASE("a store of rows moves, and closes its file once") {
     CHECK(read(memory, 1, 1) == std::vector<float>{4, 5, 6});
   }
   CHECK(entries_of("/proc/self/fd") == open_files);
+#else
+  GLIA_SKIP("this system does not list a program's open files");
+#endif
 }
 
 TEST_CASE("programs that are started do not inherit the file of rows") {
+#if GLIA_TEST_HAS_FORK
   const test::temporary_folder folder;
   const auto store = filled({.memory_limit = 0, .folder = folder.path()});
   std::size_t found = 0;
@@ -103,6 +111,9 @@ TEST_CASE("programs that are started do not inherit the file of rows") {
     }
   }
   CHECK(found == 1);
+#else
+  GLIA_SKIP("this system does not list a program's open files");
+#endif
 }
 
 TEST_CASE("rows that nothing could hold are refused before their number overflows") {
@@ -137,6 +148,7 @@ TEST_CASE("threads write rows of one file side by side") {
 }
 
 TEST_CASE("a file of rows that cannot be made names the folder and what to do") {
+#if GLIA_TEST_HAS_FORK
   const std::string advice =
       "; free disk space there, or set row_store::options::folder to another folder or a larger "
       "memory_limit";
@@ -157,9 +169,13 @@ TEST_CASE("a file of rows that cannot be made names the folder and what to do") 
   CHECK_FALSE(contains(error, "(Success)"));
   CHECK(entries_of("/proc/self/fd") == open_files);
   CHECK(entries_of(folder.path()) == 0);
+#else
+  GLIA_SKIP("this system does not list a program's open files");
+#endif
 }
 
 TEST_CASE("a temporary folder of the system that is not there is an error of glia's own") {
+#if GLIA_TEST_HAS_FORK
   const char* const previous = std::getenv("TMPDIR");
   const std::string saved = previous == nullptr ? "" : previous;
   setenv("TMPDIR", "/nowhere", 1);
@@ -168,4 +184,7 @@ TEST_CASE("a temporary folder of the system that is not there is an error of gli
   previous == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", saved.c_str(), 1);
   CHECK(contains(error, "row_store: the system's temporary folder cannot be used"));
   CHECK(contains(error, "set the environment variable TMPDIR to another folder"));
+#else
+  GLIA_SKIP("this system always has a folder for temporary files");
+#endif
 }

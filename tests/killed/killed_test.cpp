@@ -1,50 +1,29 @@
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <random>
 #include <thread>
 
 #include "catch.hpp"
+#include "child_process.hpp"
 #include "helpers.hpp"
 
 namespace {
 
 using seconds = std::chrono::duration<double>;
 
-/// The program that trains, running.
-class killed_training {
- public:
-  killed_training(const std::filesystem::path& folder, std::string network, std::string number) {
-    std::string path = folder.string();
-    std::string program = GLIA_KILLED_TRAINING;
-    char* const arguments[] = {program.data(), path.data(), network.data(), number.data(), nullptr};
-    REQUIRE(posix_spawn(&id_, program.c_str(), nullptr, nullptr, arguments, environ) == 0);
-  }
-
-  void send(int signal) const { kill(id_, signal); }
-
-  /// Waits for the end: what the program returned, or the number of the signal, negative.
-  [[nodiscard]] int wait() const {
-    int status = 0;
-    REQUIRE(waitpid(id_, &status, 0) == id_);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-
- private:
-  pid_t id_ = 0;
-};
-
-/// Ends trainings by a signal at random moments and runs them again, until so many were ended.
-void end_and_go_on(int signal, int ends, const std::string& network, const std::string& number) {
+/// Ends trainings by `end(program)` at random moments and runs them again, until so many were
+/// ended.
+template <class End>
+void end_and_go_on(const End& end, int ends, const std::string& network,
+                   const std::string& number) {
   const test::temporary_folder scratch;
+  const auto start_in = [&](const std::filesystem::path& folder) {
+    return test::child_process({GLIA_KILLED_TRAINING, folder.string(), network, number});
+  };
   const auto whole = scratch.path() / "whole";
   const auto run_whole = [&]() -> seconds {
     const auto start = std::chrono::steady_clock::now();
-    REQUIRE(killed_training(whole, network, number).wait() == 0);
+    REQUIRE(start_in(whole).wait() == 0);
     return std::chrono::steady_clock::now() - start;
   };
   const seconds takes = run_whole();
@@ -68,15 +47,16 @@ void end_and_go_on(int signal, int ends, const std::string& network, const std::
     enough = ended >= ends && in_training > ends / 3;
     REQUIRE(ended < 20 * ends);
     const bool begun = std::filesystem::exists(folder);
-    const killed_training running(folder, network, number);
+    const test::child_process running = start_in(folder);
     if (!enough) {
       std::this_thread::sleep_for(moment());
-      running.send(signal);
+      end(running);
     }
     const int result = running.wait();
     if (result != 0) {
       // Before it listens to Ctrl-C the program is ended by it.
-      REQUIRE((result == -signal || (signal == SIGINT && result == 130)));
+      REQUIRE((result == test::child_process::killed ||
+               result == test::child_process::interrupted || result == 130));
       ++ended;
       in_training += begun && std::filesystem::exists(folder / "best.safetensors") ? 1 : 0;
       continue;
@@ -95,9 +75,9 @@ TEST_CASE("a training that is killed at random moments and gone on with ends bit
   const std::string network = GENERATE("mlp", "cnn");
   const std::string number = GENERATE("float", "double");
   CAPTURE(network, number);
-  end_and_go_on(SIGKILL, 50, network, number);
+  end_and_go_on([](const auto& program) { program.kill(); }, 50, network, number);
 }
 
 TEST_CASE("a training that Ctrl-C ends at random moments and gone on with ends bit for bit alike") {
-  end_and_go_on(SIGINT, 50, "cnn", "float");
+  end_and_go_on([](const auto& program) { program.interrupt(); }, 50, "cnn", "float");
 }

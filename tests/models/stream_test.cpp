@@ -82,7 +82,7 @@ TEST_CASE("blocks of any length give the bits of the whole sequence") {
   rotary.use_tanh_gelu = true;
   check(rotary, {length}, tokens(2));
 
-  xt::xarray<float> series = xt::zeros<float>({2UL, length, 4UL});
+  xt::xarray<float> series = xt::zeros<float>({std::size_t{2}, length, std::size_t{4}});
   for (std::size_t i = 0; i < series.size(); ++i) {
     series.flat(i) = static_cast<float>(std::sin(static_cast<double>(i * i)));
   }
@@ -103,7 +103,7 @@ TEST_CASE("prepared blocks give the same bits, and longer ones are compiled late
       sequential{glia::conv1d{.filters = 5, .kernel_size = 3, .padding = glia::causal},
                  glia::gru{.units = 4, .return_sequences = true}},
       {length, 2}};
-  xt::xarray<float> x = xt::zeros<float>({2UL, length, 2UL});
+  xt::xarray<float> x = xt::zeros<float>({std::size_t{2}, length, std::size_t{2}});
   for (std::size_t i = 0; i < x.size(); ++i) {
     x.flat(i) = static_cast<float>(std::sin(static_cast<double>(i * i)));
   }
@@ -293,7 +293,7 @@ TEST_CASE("twenty networks give the bits of long sequences in blocks of 1, 7, 64
     }
   };
   const auto waves_of = [](std::size_t channels) {
-    xt::xarray<float> x = xt::zeros<float>({1UL, steps, channels});
+    xt::xarray<float> x = xt::zeros<float>({std::size_t{1}, steps, channels});
     for (std::size_t i = 0; i < x.size(); ++i) {
       x.flat(i) = static_cast<float>(std::sin(static_cast<double>(i * i)));
     }
@@ -463,7 +463,7 @@ TEST_CASE("compositions of layers run in blocks") {
   const glia::shared block{"block", residual{sequential{layer_norm{}, attention}}};
   const glia::model net{sequential{glia::frozen{block}, block, glia::named{"last", attention}},
                         {length, 4}};
-  xt::xarray<float> series = xt::zeros<float>({1UL, length, 4UL});
+  xt::xarray<float> series = xt::zeros<float>({std::size_t{1}, length, std::size_t{4}});
   for (std::size_t i = 0; i < series.size(); ++i) {
     series.flat(i) = static_cast<float>(std::cos(static_cast<double>(i * i)));
   }

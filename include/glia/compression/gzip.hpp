@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -34,7 +35,7 @@ struct gzip_files {
   class source {
    public:
     explicit source(const std::filesystem::path& path)
-        : path_(path), file_(gzopen(path.c_str(), "rb"), &gzclose) {
+        : path_(path), file_(open_path(path.c_str()), &gzclose) {
       detail::require_no_folder(path);
       require<data_error>(file_ != nullptr, path.string(),
                           ": the file cannot be opened for reading");
@@ -66,6 +67,16 @@ struct gzip_files {
     }
 
    private:
+    /// Opens a file whose path consists of the system's characters, which may be wide.
+    template <class Character>
+    [[nodiscard]] static gzFile open_path(const Character* path) {
+      if constexpr (std::same_as<Character, char>) {
+        return gzopen(path, "rb");
+      } else {
+        return gzopen_w(path, "rb");
+      }
+    }
+
     std::filesystem::path path_;
     std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
   };

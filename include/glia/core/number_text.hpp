@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdio>
@@ -32,9 +33,12 @@ namespace detail {
   return text;
 }
 
-/// Formats a number in at most `Size` characters, with any C++ library.
+/// Formats a number in at most `Size` characters, with any C++ library. NaN has no sign.
 template <std::size_t Size, std::floating_point T, class... Format>
 [[nodiscard]] std::string format_number(T value, Format... format) {
+  if (std::isnan(value)) {
+    return "nan";
+  }
   std::array<char, Size> buffer{};
   char* const first = buffer.data();
   if constexpr (requires { std::to_chars(first, first, value, format...); }) {

@@ -66,7 +66,7 @@ namespace detail {
   std::filesystem::directory_iterator entry(folder, failure);
   for (; !failure && entry != std::filesystem::directory_iterator(); entry.increment(failure)) {
     std::error_code dangling;
-    if (entry->path().filename().native().front() != '.' &&
+    if (entry->path().filename().string().front() != '.' &&
         entry->is_directory(dangling) == folders) {
       found.push_back(entry->path());
     }

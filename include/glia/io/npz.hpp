@@ -69,7 +69,7 @@ struct npz_entry {
 [[nodiscard]] inline zip_t* open_archive(const file_source& file, int& failure) {
   if (!file.is_memory()) {
     require_no_folder(file.path());
-    return zip_open(file.path().c_str(), ZIP_RDONLY, &failure);
+    return zip_open(file.path().string().c_str(), ZIP_RDONLY, &failure);
   }
   zip_error_t error{};
   zip_source_t* const source =

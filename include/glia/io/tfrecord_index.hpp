@@ -65,13 +65,13 @@ class tfrecord_index {
   /// position of its first byte.
   [[nodiscard]] std::string name(std::size_t i) const {
     const place& p = places_[i];
-    return text(detail::record_name{files_[p.file].native(), p.number, p.position});
+    return text(detail::record_name{files_[p.file].string(), p.number, p.position});
   }
 
   /// Reads record `i`, counted from 0.
   [[nodiscard]] std::string read(std::size_t i) const {
     const place& p = places_[i];
-    const std::string& file = files_[p.file].native();
+    const std::string file = files_[p.file].string();
     const detail::record_name name{file, p.number, p.position};
     return detail::within_memory(file, [&] {
       std::ifstream stream(files_[p.file], std::ios::binary);
@@ -110,7 +110,7 @@ class tfrecord_index {
 
   void add_places(std::size_t file) {
     const std::filesystem::path& path = files_[file];
-    const std::string& name = path.native();
+    const std::string name = path.string();
     detail::require_no_folder(path);
     std::error_code unknown;
     require<data_error>(std::filesystem::is_regular_file(path, unknown), name, ": no such file");

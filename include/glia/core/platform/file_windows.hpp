@@ -67,7 +67,9 @@ void transfer(Bytes bytes, std::uint64_t position, std::error_code& failure, con
 }  // namespace windows
 
 inline file file::open(const std::filesystem::path& path, std::error_code& failure) {
-  return file(windows::open(path, GENERIC_READ, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, failure));
+  return file(windows::open(path, GENERIC_READ, OPEN_EXISTING,
+                            FILE_FLAG_BACKUP_SEMANTICS,  // opens folders, as POSIX does
+                            failure));
 }
 
 inline file file::create(const std::filesystem::path& path, std::filesystem::perms /*permissions*/,
@@ -198,9 +200,18 @@ inline void file::unmap(std::span<const std::byte> bytes) noexcept {
 
 inline void replace_file(const std::filesystem::path& path, const std::filesystem::path& target,
                          std::error_code& failure) {
-  windows::note(MoveFileExW(windows::api_path(path).c_str(), windows::api_path(target).c_str(),
-                            MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) != 0,
-                failure);
+  // Another program that opens or replaces the target has it for a moment, and searches for viruses
+  // take longer.
+  constexpr int tries = 200;
+  for (int i = 0; i < tries; ++i) {
+    windows::note(MoveFileExW(windows::api_path(path).c_str(), windows::api_path(target).c_str(),
+                              MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) != 0,
+                  failure);
+    if (failure != std::errc::permission_denied || std::filesystem::is_directory(target)) {
+      return;
+    }
+    Sleep(5);
+  }
 }
 
 inline void synchronize_folder(const std::filesystem::path& /*folder*/) {}  // see replace_file

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <csignal>
+#include <glia/core/platform/process.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "fork.hpp"
+
+#if GLIA_TEST_HAS_FORK
+#include <spawn.h>
+#endif
+
+namespace test {
+
+/// A program that runs beside the test.
+class child_process {
+ public:
+#if GLIA_TEST_HAS_FORK
+  explicit child_process(std::vector<std::string> command) {
+    std::vector<char*> arguments;
+    arguments.reserve(command.size() + 1);
+    for (std::string& argument : command) {
+      arguments.push_back(argument.data());
+    }
+    arguments.push_back(nullptr);
+    if (posix_spawn(&id_, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0) {
+      throw std::runtime_error(command[0] + " cannot be started");
+    }
+  }
+
+  void kill() const { ::kill(id_, SIGKILL); }
+  /// Does what Ctrl-C does.
+  void interrupt() const { ::kill(id_, SIGINT); }
+
+  /// Waits for the end: what the program returned, or `killed` or `interrupted`.
+  [[nodiscard]] int wait() const {
+    int status = 0;
+    if (waitpid(id_, &status, 0) != id_) {
+      throw std::runtime_error("a program cannot be waited for");
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  static constexpr int killed = -SIGKILL;
+  static constexpr int interrupted = -SIGINT;
+
+ private:
+  pid_t id_ = 0;
+#else
+  explicit child_process(const std::vector<std::string>& command) {
+    std::wstring line;
+    for (const std::string& argument : command) {
+      line += L'"' + std::filesystem::path(argument).native() + L"\" ";
+    }
+    STARTUPINFOW start{};
+    start.cb = sizeof(start);
+    PROCESS_INFORMATION child{};
+    // Only a group of its own can be interrupted without this program.
+    if (CreateProcessW(nullptr, line.data(), nullptr, nullptr, FALSE, CREATE_NEW_PROCESS_GROUP,
+                       nullptr, nullptr, &start, &child) == 0) {
+      throw std::runtime_error(command[0] + " cannot be started");
+    }
+    CloseHandle(child.hThread);
+    process_ = child.hProcess;
+    id_ = child.dwProcessId;
+  }
+
+  void kill() const { TerminateProcess(process_, killed); }
+  void interrupt() const { GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, id_); }
+
+  [[nodiscard]] int wait() const {
+    DWORD status = 0;
+    WaitForSingleObject(process_, INFINITE);
+    GetExitCodeProcess(process_, &status);
+    CloseHandle(process_);
+    return static_cast<int>(status);
+  }
+
+  static constexpr int killed = 137;
+  static constexpr int interrupted = static_cast<int>(0xC000013A);  // STATUS_CONTROL_C_EXIT
+
+ private:
+  HANDLE process_ = nullptr;
+  DWORD id_ = 0;
+#endif
+};
+
+}  // namespace test
