@@ -200,9 +200,8 @@ int main(int argc, char** argv) {
                     : isa_name == "avx2" ? std::min(isa::avx2, best_isa())
                                          : isa::baseline;
   const workers team(threads, level, use_of_blas<float>(level) == blas_use::used);
-  constexpr const char* names[] = {"baseline", "AVX2", "AVX-512"};
-  std::printf("instruction set %s, %zu threads, BLAS %s %s\n", names[static_cast<int>(level)],
-              threads, cpu_loops::blas_name().data(), team.blas_fits() ? "(used)" : "(not used)");
+  std::printf("instruction set %s, %zu threads, BLAS %s %s\n", isa_name(level).data(), threads,
+              cpu_loops::blas_name().data(), team.blas_fits() ? "(used)" : "(not used)");
   with_isa(level, [&](auto loops) { report_products(loops, team, rounds); });
   report_gradients(team, rounds);
 }

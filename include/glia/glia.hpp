@@ -5,6 +5,7 @@
 /// matrix, and the optional components. They have their own headers, so that programs without them
 /// compile faster.
 
+#include "glia/backends/about.hpp"
 #include "glia/backends/cpu.hpp"
 #include "glia/backends/reference.hpp"
 #include "glia/compiled/compiled.hpp"

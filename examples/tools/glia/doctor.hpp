@@ -7,12 +7,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <glia/backends/cpu/isa/blas_core.hpp>
+#include <glia/backends/about.hpp>
 #include <glia/backends/cpu/isa/isa.hpp>
-#include <glia/backends/cpu/products/gemm.hpp>
+#include <glia/backends/cpu/products/blas_check.hpp>
 #include <glia/core/number_text.hpp>
-#include <glia/core/processor_name.hpp>
-#include <glia/core/version.hpp>
 #include <glia/glia.hpp>
 #include <glia/pjrt/plugin.hpp>
 #include <iomanip>
@@ -20,18 +18,13 @@
 #include <memory>
 #include <random>
 #include <span>
+#include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "command.hpp"
 #include "network.hpp"
-
-extern "C" {
-// Returns OpenBLAS's version and options. Other BLAS libraries do not define this function.
-[[gnu::weak]] char* openblas_get_config();
-}
 
 struct doctor_settings {
   std::vector<std::string> plugins;
@@ -48,37 +41,29 @@ struct finding {
   std::string advice = {};  ///< What to do, unless the level is `fine`.
 };
 
-[[nodiscard]] inline std::string instruction_sets() {
-  std::string result = "baseline";
-#if defined(__x86_64__)
-  result = "SSE2";
-  const std::pair<const char*, bool> sets[] = {
-      {"AVX2", __builtin_cpu_supports("avx2") != 0},
-      {"FMA", __builtin_cpu_supports("fma") != 0},
-      {"AVX-512", __builtin_cpu_supports("avx512f") != 0},
-      {"AVX-512 VNNI", __builtin_cpu_supports("avx512vnni") != 0}};
-  for (const auto& [name, is_supported] : sets) {
-    result += is_supported ? std::string(", ") + name : std::string();
+/// Returns the lines of `about` as findings.
+[[nodiscard]] inline std::vector<finding> about_findings() {
+  std::vector<finding> result;
+  std::istringstream lines(glia::about());
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t separator = line.find(": ");
+    result.push_back({.name = line.substr(0, separator), .value = line.substr(separator + 2)});
   }
-#endif
-  const glia::cpu_loops::isa best = glia::cpu_loops::best_isa();
-  return result + "; glia uses " +
-         (best == glia::cpu_loops::isa::avx512 ? "AVX-512"
-          : best == glia::cpu_loops::isa::avx2 ? "AVX2"
-                                               : "the baseline");
-}
-
-[[nodiscard]] inline finding blas_finding() {
-  if (openblas_get_config == nullptr) {
-    return {.name = "BLAS", .value = "not OpenBLAS; its version is unknown"};
+  using glia::cpu_loops::blas_use;
+  finding& blas = result.back();
+  switch (glia::cpu_loops::use_of_blas<float>(glia::cpu_loops::best_isa())) {
+    case blas_use::unknown_processor:
+      blas.level = severity::slow;
+      blas.advice = "a newer version of OpenBLAS is faster";
+      break;
+    case blas_use::wrong:
+      blas.level = severity::wrong;
+      blas.advice = "install another version of BLAS";
+      break;
+    default:
+      break;
   }
-  std::string value = one_line(openblas_get_config());
-  if (!glia::cpu_loops::blas_knows(glia::cpu_loops::best_isa())) {
-    return {
-        "BLAS", std::move(value), severity::slow,
-        "this OpenBLAS uses the instructions of an older processor; a newer OpenBLAS is faster"};
-  }
-  return {.name = "BLAS", .value = std::move(value)};
+  return result;
 }
 
 /// Compares a product of two matrices with sums in double precision, which are the reference.
@@ -111,7 +96,7 @@ template <class Product>
   if (!(largest <= tolerance)) {
     result.level = severity::wrong;
     result.advice =
-        "the product is wrong: install another version of BLAS, or check this machine's memory";
+        "the product is wrong: check this machine's memory, or try another version of BLAS";
   }
   return result;
 }
@@ -129,22 +114,9 @@ template <class Product>
 }
 
 [[nodiscard]] inline std::vector<finding> findings(const doctor_settings& s) {
-  std::vector<finding> result;
-  const auto add = [&](const char* name, std::string value) {
-    result.push_back({.name = name, .value = std::move(value)});
-  };
-  add("glia", glia::text(GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.', GLIA_VERSION_PATCH));
-  add("processor", glia::processor_name());
-  add("instruction sets", instruction_sets());
+  std::vector<finding> result = about_findings();
   const glia::cpu<float> device({.threads = s.threads});
-  add("threads",
-      glia::text(device.threads(), "; the processor has ", std::thread::hardware_concurrency()));
-  result.push_back(blas_finding());
   using matrix = std::vector<float>;
-  result.push_back(product_finding(
-      "product by BLAS", [](const matrix& a, const matrix& b, matrix& y, std::size_t n) {
-        glia::cpu_loops::gemm<float>(n, n, n, {a.data(), n}, {b.data(), n}, 0, y.data(), n);
-      }));
   result.push_back(product_finding(
       "product by glia", [&](const matrix& a, const matrix& b, matrix& y, std::size_t n) {
         const glia::shape extents{n, n};
@@ -162,7 +134,8 @@ template <class Product>
     result.push_back(plugin_finding(path));
   }
   if (plugins.empty()) {
-    add("PJRT plugin", "none; GLIA_PJRT_PLUGIN or --plugin names one, for a GPU or TPU");
+    result.push_back({.name = "PJRT plugin",
+                      .value = "none; GLIA_PJRT_PLUGIN or --plugin names one, for a GPU or TPU"});
   }
   return result;
 }
@@ -205,8 +178,8 @@ inline void add_doctor(CLI::App& app, command_action& action) {
   add_threads_option(command, s->threads);
   add_json_option(command, s->json);
   command.footer(
-      "Multiplies two matrices with BLAS and with glia, and compares the results with sums in\n"
-      "double precision. Exits with 1 if a check fails.\n\n"
+      "Multiplies two matrices and compares the product with sums in double precision. Exits\n"
+      "with 1 if a check fails.\n\n"
       "Examples:\n"
       "  glia doctor\n"
       "  glia doctor --plugin xla_cuda_plugin.so --json");

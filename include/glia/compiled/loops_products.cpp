@@ -1,3 +1,4 @@
+#include "glia/backends/about_impl.hpp"
 #include "glia/compiled/loops.hpp"
 
 namespace glia {

@@ -35,7 +35,7 @@ class thread_pool {
   /// number of threads.
   explicit thread_pool(std::size_t threads = 0) : crew_(std::make_unique<crew>()) {
     if (threads == 0) {
-      threads = std::max(1U, std::thread::hardware_concurrency());
+      threads = default_threads();
     }
     require<value_error>(threads <= max_threads, "thread_pool: expected at most ", max_threads,
                          " threads, got ", threads, "; more than one per core only costs time");
@@ -65,6 +65,11 @@ class thread_pool {
     } else {
       crew_->stop();
     }
+  }
+
+  /// Returns the number of threads of a pool that is not given one: one for each core.
+  [[nodiscard]] static std::size_t default_threads() noexcept {
+    return std::max(1U, std::thread::hardware_concurrency());
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return crew_->loops.size() + 1; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace glia::cpu_loops {
 
@@ -19,6 +20,10 @@ enum class isa : std::uint8_t { baseline, avx2, avx512 };
   }
 #endif
   return isa::baseline;
+}
+
+[[nodiscard]] constexpr std::string_view isa_name(isa level) noexcept {
+  return level == isa::avx512 ? "AVX-512" : level == isa::avx2 ? "AVX2" : "baseline";
 }
 
 }  // namespace glia::cpu_loops
