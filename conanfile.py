@@ -42,8 +42,8 @@ class GliaConan(ConanFile):
     license = "BSD-3-Clause"
     topics = ("neural-networks", "deep-learning", "machine-learning", "xtensor", "header-only")
     settings = "os", "arch", "compiler", "build_type"
-    options = {"compiled": [True, False], **{f"with_{name}": [True, False] for name in COMPONENTS}}
-    default_options = {"compiled": False, **{f"with_{name}": True for name in COMPONENTS},
+    options = {"blas": ["OpenBLAS", "none"], "compiled": [True, False], **{f"with_{name}": [True, False] for name in COMPONENTS}}
+    default_options = {"blas": "OpenBLAS", "compiled": False, **{f"with_{name}": True for name in COMPONENTS},
                        # FFmpeg brings two dozen packages, some under the GPL.
                        "with_video": False,
                        # Clusters have an MPI of their own, which programs should use.
@@ -67,8 +67,9 @@ class GliaConan(ConanFile):
 
     def requirements(self):
         self.requires("xtensor/[>=0.24 <0.28]", transitive_headers=True)
-        self.requires("xtensor-blas/[>=0.20 <1]", transitive_headers=True)
-        self.requires("openblas/[>=0.3.17 <1]", transitive_headers=True, transitive_libs=True)
+        if self.options.blas != "none":
+            self.requires("xtensor-blas/[>=0.20 <1]", transitive_headers=True)
+            self.requires("openblas/[>=0.3.17 <1]", transitive_headers=True, transitive_libs=True)
         for component in self._components():
             for reference in COMPONENTS[component]:
                 self.requires(reference, transitive_headers=True, transitive_libs=True)
@@ -89,6 +90,7 @@ class GliaConan(ConanFile):
             CMakeDeps(self).generate()
             toolchain = CMakeToolchain(self)
             toolchain.variables["GLIA_COMPILED"] = True
+            toolchain.variables["GLIA_BLAS"] = str(self.options.blas)
             for part in ("TESTS", "EXAMPLES", "BENCHMARKS"):
                 toolchain.variables[f"GLIA_BUILD_{part}"] = False
             toolchain.generate()
@@ -115,7 +117,11 @@ class GliaConan(ConanFile):
         self.cpp_info.set_property("cmake_config_version_compat", "SameMinorVersion")
         core = self.cpp_info.components["glia"]
         core.set_property("cmake_target_name", "glia::glia")
-        self._link(core, ["xtensor::xtensor", "xtensor-blas::xtensor-blas", "openblas::openblas"])
+        core.defines = [f"GLIA_BLAS_{str(self.options.blas).upper()}"]
+        libraries = ["xtensor::xtensor"]
+        if self.options.blas != "none":
+            libraries += ["xtensor-blas::xtensor-blas", "openblas::openblas"]
+        self._link(core, libraries)
         if self.settings.os in ("Linux", "FreeBSD"):
             core.system_libs += ["pthread", "m"]
         if not self.options.compiled:

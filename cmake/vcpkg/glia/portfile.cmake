@@ -14,13 +14,18 @@ vcpkg_check_features(
     onnx CMAKE_DISABLE_FIND_PACKAGE_ONNX
     safetensors CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json
     video CMAKE_DISABLE_FIND_PACKAGE_FFmpeg)
+set(blas none)
+if("openblas" IN_LIST FEATURES)
+  set(blas OpenBLAS)
+endif()
 if(NOT "compiled" IN_LIST FEATURES)
   set(VCPKG_BUILD_TYPE release) # headers are alike in all kinds of builds
 endif()
 
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
-  OPTIONS -DGLIA_BUILD_TESTS=OFF -DGLIA_BUILD_EXAMPLES=OFF -DGLIA_BUILD_BENCHMARKS=OFF ${FEATURE_OPTIONS}
+  OPTIONS -DGLIA_BUILD_TESTS=OFF -DGLIA_BUILD_EXAMPLES=OFF -DGLIA_BUILD_BENCHMARKS=OFF -DGLIA_BLAS=${blas}
+          ${FEATURE_OPTIONS}
   MAYBE_UNUSED_VARIABLES CMAKE_DISABLE_FIND_PACKAGE_FFmpeg)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/glia)

@@ -84,6 +84,7 @@ endforeach()
 # Those components that were asked for are there, and no others.
 set(requested ${FEATURES} pjrt)
 list(REMOVE_DUPLICATES requested)
+list(REMOVE_ITEM requested openblas)
 foreach(component IN LISTS components)
   list(FIND requested ${component} position)
   if(position EQUAL -1 AND EXISTS "${CURRENT_PACKAGES_DIR}/share/glia/glia_${component}.cmake")
