@@ -2,14 +2,12 @@
 
 #include <string>
 
-#include "glia/core/inline.hpp"
-
 namespace glia {
 
 /// Returns a text about glia and this machine, for bug reports and logs. A line has the form "name:
 /// value". The lines are glia's version, the processor, the instruction set of glia's loops, the
 /// default number of threads, and the BLAS library with the reason if glia does not use it.
-[[nodiscard]] GLIA_INLINE std::string about();
+[[nodiscard]] std::string about();
 
 }  // namespace glia
 

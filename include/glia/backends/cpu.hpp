@@ -9,9 +9,9 @@
 
 namespace glia {
 
-/// The fast device of glia: the processor. OpenBLAS computes matrix products, and glia's vectorized
-/// loops compute everything else. Both use glia's threads. They compute in `float` or `double`. The
-/// same seed gives the same bits for any number of threads.
+/// The fast device of glia: the processor. glia's vectorized loops compute in `float` or `double`,
+/// on glia's threads. A BLAS library computes large matrix products where it is faster. The same
+/// seed gives the same bits for any number of threads.
 template <class T = float>
 class cpu : public device {
  public:

@@ -22,6 +22,7 @@ enum class isa : std::uint8_t { baseline, avx2, avx512 };
   return isa::baseline;
 }
 
+/// Returns the name of an instruction set for messages.
 [[nodiscard]] constexpr std::string_view isa_name(isa level) noexcept {
   return level == isa::avx512 ? "AVX-512" : level == isa::avx2 ? "AVX2" : "baseline";
 }
