@@ -189,16 +189,16 @@ void report_gradients(const workers& team, std::size_t rounds) {
 int main(int argc, char** argv) {
   std::size_t threads = 2;
   std::size_t rounds = 30;
-  std::string isa_name = "best";
+  std::string chosen_isa = "best";
   CLI::App app{"Prints where ways to compute the same meet on this machine"};
   app.add_option("--threads", threads);
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber);
-  app.add_option("--isa", isa_name)->check(CLI::IsMember({"best", "avx2", "baseline"}));
+  app.add_option("--isa", chosen_isa)->check(CLI::IsMember({"best", "avx2", "baseline"}));
   CLI11_PARSE(app, argc, argv);
 
-  const isa level = isa_name == "best"   ? best_isa()
-                    : isa_name == "avx2" ? std::min(isa::avx2, best_isa())
-                                         : isa::baseline;
+  const isa level = chosen_isa == "best"   ? best_isa()
+                    : chosen_isa == "avx2" ? std::min(isa::avx2, best_isa())
+                                           : isa::baseline;
   const workers team(threads, level, use_of_blas<float>(level) == blas_use::used);
   std::printf("instruction set %s, %zu threads, BLAS %s %s\n", isa_name(level).data(), threads,
               cpu_loops::blas_name().data(), team.blas_fits() ? "(used)" : "(not used)");
