@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs the system packages that glia's programs need and that are missing.
 #
-#   cmake/setup.sh        to build and run tests and examples
-#   cmake/setup.sh arm    also what tests/run_arm builds and runs with
-#   cmake/setup.sh fuzz   also what tests/run_fuzz builds with
-#   cmake/setup.sh ci     also what CI checks with, all that included
-#   cmake/setup.sh docs   only what docs/build needs
+#   cmake/setup.sh             to build and run tests and examples
+#   cmake/setup.sh PROCESSOR   also what tests/run_processor PROCESSOR builds and runs with
+#   cmake/setup.sh fuzz        also what tests/run_fuzz builds with
+#   cmake/setup.sh ci          also what CI checks with, all that included
+#   cmake/setup.sh docs        only what docs/build needs
 #
 # GLIA_SKIP_SETUP=1 leaves the system alone, for those who provide the packages in another way.
 set -euo pipefail
@@ -21,9 +21,12 @@ fi
 if [[ "${1:-}" == ci || "${1:-}" == fuzz ]]; then
   packages+=(clang libclang-rt-14-dev)
 fi
-if [[ "${1:-}" == ci || "${1:-}" == arm ]]; then
-  packages+=(g++-aarch64-linux-gnu qemu-user)
-fi
+case "${1:-}" in
+  ci | aarch64) packages+=(g++-aarch64-linux-gnu qemu-user) ;;
+  i386) packages+=(g++-i686-linux-gnu qemu-user) ;;
+  riscv64 | s390x) packages+=("g++-$1-linux-gnu" qemu-user) ;;
+  riscv64v) packages+=(g++-riscv64-linux-gnu clang-19 qemu-user) ;;
+esac
 if [[ "${1:-}" == docs ]]; then
   packages=(doxygen)
 fi

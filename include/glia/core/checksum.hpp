@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
+
+#include "glia/core/little_endian.hpp"
 
 namespace glia {
 
@@ -18,15 +19,9 @@ class checksum {
     add(bytes.size());
     std::size_t offset = 0;
     for (; offset + sizeof(std::uint64_t) <= bytes.size(); offset += sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, bytes.data() + offset, sizeof(word));
-      add(word);
+      add(detail::load_little_endian<std::uint64_t>(bytes.data() + offset));
     }
-    std::uint64_t rest = 0;
-    if (offset < bytes.size()) {
-      std::memcpy(&rest, bytes.data() + offset, bytes.size() - offset);
-    }
-    add(rest);
+    add(detail::little_endian(bytes.substr(offset)));
   }
   [[nodiscard]] std::uint64_t value() const { return sum_; }
 

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
+
+#include "glia/core/little_endian.hpp"
 
 namespace glia::detail {
 
@@ -35,14 +35,11 @@ inline constexpr auto crc32c_tables = [] {
 /// Kounavis and Berry, "A systematic approach to building high performance software-based CRC
 /// generators", ISCC 2005.
 [[nodiscard]] inline std::uint32_t crc32c(std::string_view bytes) {
-  static_assert(std::endian::native == std::endian::little, "bytes are read as words");
   const auto& tables = detail::crc32c_tables;
   std::uint32_t sum = 0xFFFFFFFF;
   std::size_t offset = 0;
   for (; offset + sizeof(std::uint64_t) <= bytes.size(); offset += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + offset, sizeof(word));
-    word ^= sum;
+    const std::uint64_t word = load_little_endian<std::uint64_t>(bytes.data() + offset) ^ sum;
     sum = 0;
     for (std::size_t i = 0; i < tables.size(); ++i) {
       sum ^= tables[tables.size() - 1 - i][(word >> (8 * i)) & 0xFFU];

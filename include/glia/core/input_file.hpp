@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "glia/core/error.hpp"
 
@@ -53,6 +54,14 @@ auto naming(const std::string& name, const Call& call) {
       throw data_error(text(name, ": ", e.what()));
     }
   });
+}
+
+/// Converts a size from a file. Throws `std::bad_alloc` if it exceeds the processor's memory sizes.
+[[nodiscard]] inline std::size_t memory_size(std::uint64_t size) {
+  if (!std::in_range<std::size_t>(size)) {
+    throw std::bad_alloc();
+  }
+  return static_cast<std::size_t>(size);
 }
 
 /// Reads as many bytes as a file's header announces, or fewer if the data end earlier. `read(data,

@@ -5,13 +5,13 @@
 #include <atomic>
 #include <bit>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <utility>
 
 #include "glia/core/error.hpp"
+#include "glia/core/memory_limit.hpp"
 #include "glia/core/spin_lock.hpp"
 
 namespace glia {
@@ -56,11 +56,10 @@ class memory_pool {
   friend class memory_block;
   static constexpr std::size_t alignment = 64;
   static constexpr std::size_t steps_per_power = 8;
-  static constexpr std::size_t max_bytes =
-      std::size_t{1} << std::min(56, std::numeric_limits<std::size_t>::digits - 1);
+  static constexpr std::size_t max_bytes = std::size_t{1} << detail::max_memory_bits;
   // Enough for the tensors of successive steps and for the tensors of a smaller last batch.
   static constexpr std::size_t max_kept = 4;
-  static constexpr std::size_t classes = 57 * steps_per_power;
+  static constexpr std::size_t classes = (detail::max_memory_bits + 1) * steps_per_power;
 
   struct state;
   struct shard;

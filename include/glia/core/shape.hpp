@@ -5,11 +5,11 @@
 #include <bit>
 #include <cstddef>
 #include <initializer_list>
-#include <limits>
 #include <numeric>
 #include <ostream>
 
 #include "glia/core/error.hpp"
+#include "glia/core/memory_limit.hpp"
 
 namespace glia {
 
@@ -91,18 +91,17 @@ class shape {
   std::size_t rank_ = 0;
 };
 
-/// Returns whether a tensor of this shape takes at most 2^56 bytes, which is more than any machine
-/// has. Without this check, larger sizes would overflow to small numbers.
+/// Returns whether a tensor of this shape takes at most 2^max_memory_bits bytes. Without this
+/// check, larger sizes would overflow to small numbers.
 [[nodiscard]] constexpr bool fits_memory(const shape& s, std::size_t element_bytes) noexcept {
-  constexpr std::size_t max_bits = std::min(56, std::numeric_limits<std::size_t>::digits - 1);
   auto bits = static_cast<std::size_t>(std::bit_width(element_bytes));
   for (const std::size_t extent : s) {
     bits += static_cast<std::size_t>(std::bit_width(extent));
   }
-  if (bits <= max_bits) {  // nearly always, and much faster than divisions
+  if (bits <= detail::max_memory_bits) {  // nearly always, and much faster than divisions
     return true;
   }
-  std::size_t limit = (std::size_t{1} << max_bits) / element_bytes;
+  std::size_t limit = (std::size_t{1} << detail::max_memory_bits) / element_bytes;
   for (const std::size_t extent : s) {
     if (extent > limit) {
       return std::find(s.begin(), s.end(), std::size_t{0}) != s.end();

@@ -115,7 +115,8 @@ class thread_pool {
 
   /// The loop of one caller. It can be reused as soon as it is done: see `ticket`.
   struct alignas(64) loop {
-    std::atomic<bool> busy{false};
+    std::atomic_flag
+        busy{};  // RISC-V cannot exchange the byte of an atomic<bool> without a library
     std::atomic<std::uint64_t> ticket{closed};
     std::atomic<function> call{nullptr};
     std::atomic<const void*> context{nullptr};
@@ -141,7 +142,7 @@ class thread_pool {
         const std::size_t n = count.load(std::memory_order_acquire);
         const function body = call.load(std::memory_order_acquire);
         const void* argument = context.load(std::memory_order_acquire);
-        const std::uint64_t index = current & index_mask;
+        const auto index = static_cast<std::size_t>(current & index_mask);
         if (index >= n) {
           return;
         }
@@ -184,7 +185,7 @@ class thread_pool {
       for (int spins = 0; mine->done.load(std::memory_order_acquire) != count; ++spins) {
         spins < spins_before_yield ? detail::spin_pause() : std::this_thread::yield();
       }
-      mine->busy.store(false, std::memory_order_release);
+      mine->busy.clear(std::memory_order_release);
       return true;
     }
 
@@ -218,8 +219,8 @@ class thread_pool {
 
     loop* free_loop() {
       for (loop& job : loops) {
-        if (!job.busy.load(std::memory_order_relaxed) &&
-            !job.busy.exchange(true, std::memory_order_acquire)) {
+        if (!job.busy.test(std::memory_order_relaxed) &&
+            !job.busy.test_and_set(std::memory_order_acquire)) {
           return &job;
         }
       }

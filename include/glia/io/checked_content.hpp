@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "glia/core/checksum.hpp"
 #include "glia/core/error.hpp"
+#include "glia/core/little_endian.hpp"
 #include "glia/core/named_tensor.hpp"
 #include "glia/io/safetensors.hpp"
 
@@ -34,8 +37,8 @@ namespace glia::detail {
     sum.add(text(t->shape));
     std::visit(
         [&](const auto& values) {
-          sum.add(
-              {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])});
+          use_little_endian(std::as_bytes(std::span(values)), sizeof(values[0]),
+                            [&](std::string_view bytes) { sum.add(bytes); });
         },
         t->values);
   }

@@ -15,7 +15,7 @@ namespace glia {
 struct hdf5_options {
   /// The largest total size of the data sets after conversion to floats, in bytes; 4 GiB by
   /// default. For a larger total, `read_hdf5` throws before it allocates memory.
-  std::size_t max_bytes = std::size_t{1} << 32;
+  std::uint64_t max_bytes = std::uint64_t{1} << 32;
 };
 
 /// Reads all numeric data sets of an HDF5 file as floats. In the result, a data set has its full

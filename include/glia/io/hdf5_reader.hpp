@@ -59,10 +59,10 @@ class hdf5_reader {
 
   /// Reads the data sets for which `name_in_result(name)` returns a name.
   template <class Rename>
-  [[nodiscard]] tensor_map read(std::size_t max_bytes, const Rename& name_in_result) const {
+  [[nodiscard]] tensor_map read(std::uint64_t max_bytes, const Rename& name_in_result) const {
     tensor_map tensors;
     std::vector<place> places;
-    std::size_t total = 0;
+    std::uint64_t total = 0;
     for (const data_set& d : found_) {
       if (std::optional<std::string> name = name_in_result(d.name)) {
         try {
@@ -248,7 +248,7 @@ class hdf5_reader {
 
   /// Throws `data_error` if a data set declares more bytes than the file has, or more than
   /// `max_bytes` allows. `total` is the number of bytes of the data sets checked so far.
-  void require_sizes(const place& p, std::size_t max_bytes, std::size_t& total) const {
+  void require_sizes(const place& p, std::uint64_t max_bytes, std::uint64_t& total) const {
     const std::string location = called(p.source->name);
     require<data_error>(fits_memory(p.extents, sizeof(float)), location, ": the shape ", p.extents,
                         " is larger than any machine's memory; the file is damaged");

@@ -1,17 +1,15 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <ios>
 #include <istream>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -34,9 +32,6 @@ concept npy_element = std::same_as<T, float> || std::same_as<T, double> ||
     (std::integral<T> && !std::same_as<T, bool>);
 
 namespace detail {
-
-static_assert(std::endian::native == std::endian::little,
-              "glia reads binary files on little-endian processors only");
 
 /// Reads one array in NumPy's format. The header is checked before memory is allocated.
 class npy_reader {
@@ -238,7 +233,7 @@ class npy_reader {
     const auto bytes = static_cast<std::uint64_t>(stream_.tellg() - first);
     stream_.seekg(first);
     const bool empty = std::find(shape_.begin(), shape_.end(), 0U) != shape_.end();
-    bool whole = bytes % element == 0;
+    bool whole = memory_size(bytes) % element == 0;
     std::uint64_t remaining = bytes / element;
     for (const std::uint64_t extent : shape_) {
       whole = whole && (empty || remaining % extent == 0);
@@ -261,7 +256,7 @@ class npy_reader {
     std::vector<Stored> stored(std::min(piece, values.size()));
     const bool truth = elements_ == "b1";
     const auto number = [&](std::size_t i) {
-      const auto value = number_of(big_endian_ ? swapped(stored[i]) : stored[i]);
+      const auto value = number_of(stored[i]);
       return static_cast<decltype(value)>(truth ? value != 0 : value);
     };
     for (std::size_t done = 0; done < values.size(); done += stored.size()) {
@@ -269,6 +264,9 @@ class npy_reader {
       stream_.read(reinterpret_cast<char*>(stored.data()),
                    static_cast<std::streamsize>(stored.size() * sizeof(Stored)));
       require<data_error>(stream_.good(), path_, ": reading the file failed");
+      if (big_endian_ != is_big_endian) {
+        reverse_bytes(std::as_writable_bytes(std::span(stored)), sizeof(Stored));
+      }
       convert_numbers(stored.size(), number, values.data() + done, path_, descr_,
                       std::integral<Stored> ? "read the array as another type, for instance with "
                                               "read_npy<std::int64_t>"
@@ -291,15 +289,6 @@ class npy_reader {
     }
   }
 
-  template <class Stored>
-  [[nodiscard]] static Stored swapped(Stored stored) {
-    std::array<std::uint8_t, sizeof(Stored)> bytes{};
-    std::memcpy(bytes.data(), &stored, sizeof(Stored));
-    std::reverse(bytes.begin(), bytes.end());
-    std::memcpy(&stored, bytes.data(), sizeof(Stored));
-    return stored;
-  }
-
   std::string path_;
   std::istream& stream_;
   std::string descr_;     // element type as NumPy writes it: <f4
@@ -307,7 +296,7 @@ class npy_reader {
   bool big_endian_ = false;
   bool first_axis_fastest_ = false;
   std::string shape_text_;  // without the parentheses
-  std::vector<std::size_t> shape_;
+  std::vector<std::uint64_t> shape_;
 };
 
 }  // namespace detail

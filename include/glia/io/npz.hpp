@@ -26,7 +26,7 @@ namespace glia {
 struct npz_options {
   /// The largest total size of the unpacked arrays, in bytes; 4 GiB by default. For a larger total,
   /// `read_npz` throws before it allocates memory.
-  std::size_t max_bytes = std::size_t{1} << 32;
+  std::uint64_t max_bytes = std::uint64_t{1} << 32;
 };
 
 namespace detail {

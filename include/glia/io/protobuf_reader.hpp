@@ -101,9 +101,9 @@ class protobuf_reader {
   [[nodiscard]] std::string_view take(std::uint64_t bytes) {
     check(bytes <= remaining_.size(), position_, "expected ", bytes, " or more bytes, but only ",
           remaining_.size(), " are left");
-    const std::string_view result = remaining_.substr(0, bytes);
-    remaining_.remove_prefix(bytes);
-    position_ += bytes;
+    const std::string_view result = remaining_.substr(0, static_cast<std::size_t>(bytes));
+    remaining_.remove_prefix(result.size());
+    position_ += result.size();
     return result;
   }
   void take_value(std::uint64_t bytes) {

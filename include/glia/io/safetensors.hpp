@@ -6,14 +6,16 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <span>
 #include <string>
-#include <type_traits>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "glia/core/error.hpp"
 #include "glia/core/file_source.hpp"
+#include "glia/core/little_endian.hpp"
 #include "glia/core/named_tensor.hpp"
 #include "glia/core/shared_floats.hpp"
 #include "glia/core/whole_file.hpp"
@@ -35,16 +37,18 @@ class safetensors_writer {
  public:
   explicit safetensors_writer(std::filesystem::path path) : path_(std::move(path)) {}
 
-  void add(const std::string& name, const char* dtype, const std::vector<std::size_t>& extents,
-           const void* elements, std::size_t bytes) {
+  /// Adds the elements of a tensor: floats or doubles, of which each has `number_size` bytes.
+  void add(const std::string& name, const std::vector<std::size_t>& extents,
+           std::span<const std::byte> elements, std::size_t number_size) {
     require<data_error>(name != "__metadata__", path_.string(), ": a tensor cannot have the name '",
                         name, "', which the safetensors format reserves");
     require<data_error>(!header_.contains(name), path_.string(), ": two tensors have the name '",
                         name, "'");
-    header_[name] = {
-        {"dtype", dtype}, {"shape", extents}, {"data_offsets", {size_, size_ + bytes}}};
-    size_ += bytes;
-    parts_.emplace_back(static_cast<const char*>(elements), bytes);
+    header_[name] = {{"dtype", number_size == sizeof(double) ? "F64" : "F32"},
+                     {"shape", extents},
+                     {"data_offsets", {size_, size_ + elements.size()}}};
+    size_ += elements.size();
+    parts_.emplace_back(elements, number_size);
   }
   void add_metadata(const std::map<std::string, std::string>& metadata) {
     if (!metadata.empty()) {
@@ -66,11 +70,11 @@ class safetensors_writer {
     const std::size_t begin = (sizeof(std::uint64_t) + head.size() + alignment - 1) / alignment;
     head.resize(begin * alignment - sizeof(std::uint64_t), ' ');
     write_whole_file(path_, [&](std::ostream& out) {
-      const std::uint64_t length = head.size();
-      out.write(reinterpret_cast<const char*>(&length), sizeof(length));
-      out.write(head.data(), static_cast<std::streamsize>(length));
-      for (const auto& [elements, bytes] : parts_) {
-        out.write(elements, static_cast<std::streamsize>(bytes));
+      std::string length;
+      append_little_endian(length, head.size(), sizeof(std::uint64_t));
+      out << length << head;
+      for (const auto& [elements, number_size] : parts_) {
+        use_little_endian(elements, number_size, [&](std::string_view bytes) { out << bytes; });
       }
     });
   }
@@ -79,7 +83,7 @@ class safetensors_writer {
   std::filesystem::path path_;
   nlohmann::json header_ = nlohmann::json::object();
   std::uint64_t size_ = 0;
-  std::vector<std::pair<const char*, std::size_t>> parts_;
+  std::vector<std::pair<std::span<const std::byte>, std::size_t>> parts_;  // with number sizes
 };
 
 }  // namespace detail
@@ -118,8 +122,8 @@ class safetensors_writer {
 inline void write_safetensors(const std::filesystem::path& path, const tensor_map& tensors) {
   detail::safetensors_writer writer(path);
   for (const auto& [name, values] : tensors) {
-    writer.add(name, "F32", {values.shape().begin(), values.shape().end()}, values.data(),
-               values.size() * sizeof(float));
+    writer.add(name, {values.shape().begin(), values.shape().end()},
+               std::as_bytes(std::span(values.data(), values.size())), sizeof(float));
   }
   writer.write();
 }
@@ -134,9 +138,8 @@ inline void write_safetensors_content(const std::filesystem::path& path,
   for (const named_tensor& t : content.tensors) {
     std::visit(
         [&](const auto& values) {
-          using T = typename std::remove_cvref_t<decltype(values)>::value_type;
-          writer.add(t.name, std::is_same_v<T, double> ? "F64" : "F32",
-                     {t.shape.begin(), t.shape.end()}, values.data(), values.size() * sizeof(T));
+          writer.add(t.name, {t.shape.begin(), t.shape.end()}, std::as_bytes(std::span(values)),
+                     sizeof(values[0]));
         },
         t.values);
   }

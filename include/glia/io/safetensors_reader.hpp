@@ -24,6 +24,7 @@
 #include "glia/core/file_source.hpp"
 #include "glia/core/half.hpp"
 #include "glia/core/input_file.hpp"
+#include "glia/core/little_endian.hpp"
 #include "glia/core/named_tensor.hpp"
 #include "glia/core/representable.hpp"
 #include "glia/core/shape.hpp"
@@ -35,9 +36,6 @@
 // below checks the limits of the specification, github.com/huggingface/safetensors.
 
 namespace glia::detail {
-
-static_assert(std::endian::native == std::endian::little,
-              "glia reads binary files on little-endian processors only");
 
 /// Parses a header. The result is a discarded value if the header is not valid JSON. If a name
 /// occurs twice in one object, it is stored in `repeated`, because the parser keeps only the last
@@ -76,9 +74,7 @@ template <class T, auto number>
 void read_elements(const char* bytes, float* destination, std::size_t count,
                    const std::string& location, const std::string& dtype) {
   const auto number_at = [&](std::size_t i) {
-    T stored;
-    std::memcpy(&stored, bytes + i * sizeof(T), sizeof(T));
-    return number(stored);
+    return number(load_little_endian<T>(bytes + i * sizeof(T)));
   };
   convert_numbers(count, number_at, destination, location, dtype,
                   "glia reads tensors as floats; leave the tensor out or convert it before saving");
@@ -139,14 +135,15 @@ class safetensors_reader {
     input_->seekg(0, std::ios::end);
     const auto size = static_cast<std::uint64_t>(input_->tellg());
     input_->seekg(0);
-    std::uint64_t header = 0;
-    input_->read(reinterpret_cast<char*>(&header), sizeof(header));
-    require<data_error>(input_->good() && header <= max_header && header + sizeof(header) <= size,
+    std::array<char, sizeof(std::uint64_t)> length{};
+    input_->read(length.data(), length.size());
+    const std::uint64_t header = little_endian({length.data(), length.size()});
+    require<data_error>(input_->good() && header <= max_header && header + sizeof(length) <= size,
                         path_,
                         ": expected a safetensors file, which begins with the length of its "
                         "header, at most ",
                         max_header, " bytes; the file is in another format or truncated");
-    std::string text(header, '\0');
+    std::string text(static_cast<std::size_t>(header), '\0');
     input_->read(text.data(), static_cast<std::streamsize>(header));
     std::optional<std::string> repeated;
     header_ = parse_header(text, repeated);
@@ -154,7 +151,7 @@ class safetensors_reader {
                         ": expected a safetensors file, but its header is not a JSON object");
     require<data_error>(!repeated, path_, ": the header has the name '", repeated.value_or(""),
                         "' twice; the file is damaged");
-    data_ = sizeof(header) + header;
+    data_ = length.size() + header;
     data_size_ = size - data_;
   }
 
@@ -174,6 +171,7 @@ class safetensors_reader {
           std::vector<double> values(count);
           if (count > 0) {
             std::memcpy(values.data(), bytes.data(), bytes.size());
+            convert_little_endian(std::span(values));
           }
           tensors.push_back({p.name, extents, std::move(values)});
         } else {
@@ -200,13 +198,14 @@ class safetensors_reader {
   }
 
   /// Returns the tensors of 32-bit floats by name, where they are in `bytes`, the bytes of this
-  /// file, if they are aligned. `owner` keeps the bytes.
+  /// file, if they are aligned and the processor is little-endian. `owner` keeps the bytes.
   [[nodiscard]] std::map<std::string, shared_floats> floats_in(
       std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) const {
     std::map<std::string, shared_floats> result;
     for (const place& p : places()) {
-      if (p.kind.dtype == "F32") {
-        const std::span<const std::byte> elements = bytes.subspan(data_ + p.first, p.end - p.first);
+      if (p.kind.dtype == "F32" && !is_big_endian) {
+        const std::span<const std::byte> elements =
+            bytes.subspan(memory_size(data_ + p.first), memory_size(p.end - p.first));
         const shared_floats floats{
             {reinterpret_cast<const float*>(elements.data()), elements.size() / sizeof(float)},
             owner};
@@ -346,7 +345,7 @@ class safetensors_reader {
   }
 
   [[nodiscard]] std::vector<char> bytes_of(const place& p) {
-    std::vector<char> bytes(p.end - p.first);
+    std::vector<char> bytes(memory_size(p.end - p.first));
     input_->seekg(static_cast<std::streamoff>(data_ + p.first));
     input_->read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     require<data_error>(input_->good(), called(p.name), ": reading the file failed");

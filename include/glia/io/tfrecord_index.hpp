@@ -80,7 +80,7 @@ class tfrecord_index {
       require<data_error>(length == p.length, name, ": the record had ", p.length,
                           " bytes when the index was made, and has ", length,
                           " bytes now; do not change files that are in use");
-      std::string record(length, '\0');
+      std::string record(detail::memory_size(length), '\0');
       std::array<char, detail::record_check_bytes> tail{};
       stream.read(record.data(), static_cast<std::streamsize>(length))
           .read(tail.data(), tail.size());

@@ -3,10 +3,13 @@
 #include <cstddef>
 #include <filesystem>
 #include <ostream>
+#include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "glia/core/error.hpp"
+#include "glia/core/little_endian.hpp"
 #include "glia/core/whole_file.hpp"
 #include "glia/core/xtensor.hpp"
 #include "glia/io/npy.hpp"
@@ -38,8 +41,8 @@ void write_npy(const std::filesystem::path& path, const xt::xarray<T>& array) {
   write_whole_file(path, [&](std::ostream& out) {
     out << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(size % 256)
         << static_cast<char>(size / 256) << header;
-    out.write(reinterpret_cast<const char*>(array.data()),
-              static_cast<std::streamsize>(array.size() * sizeof(T)));
+    detail::use_little_endian(std::as_bytes(std::span(array.data(), array.size())), sizeof(T),
+                              [&](std::string_view elements) { out << elements; });
   });
 }
 

@@ -4,11 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "glia/core/little_endian.hpp"
 #include "glia/stablehlo/value.hpp"
 
 namespace glia::stablehlo {
@@ -41,8 +41,8 @@ template <class Number>
 [[nodiscard]] std::string bytes_text(std::span<const Number> values, scalar type) {
   std::string result;
   const auto append = [&](auto exact) {
-    std::array<unsigned char, sizeof(exact)> bytes;
-    std::memcpy(bytes.data(), &exact, sizeof(exact));
+    const auto bytes =
+        glia::detail::load_little_endian<std::array<unsigned char, sizeof(exact)>>(&exact);
     constexpr std::string_view digits = "0123456789ABCDEF";
     for (const unsigned char byte : bytes) {
       result += digits[byte / 16];

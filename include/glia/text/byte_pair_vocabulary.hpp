@@ -65,7 +65,7 @@ inline void read_tokens(const std::filesystem::path& path, byte_pair_vocabulary&
     require_here(!member.key.empty(), "expected a token, got an empty text");
     require_here(member.value < members.size(), "expected an id below ", members.size(),
                  ", the number of tokens, got ", member.value);
-    std::string& token = vocabulary.tokens[member.value];
+    std::string& token = vocabulary.tokens[static_cast<std::size_t>(member.value)];
     require_here(token.empty(), "the id ", member.value,
                  " occurs twice; expected another id for each token");
     token = token_bytes(member.key);

@@ -42,7 +42,7 @@ class epoch_steps {
   /// Puts the samples in the order of the current epoch: the incomplete epoch, or the next one.
   void shuffle_samples() {
     const training_state& current = state_.counters();
-    index_ = current.position > 0 ? current.epoch - 1 : current.epoch;
+    index_ = static_cast<std::size_t>(current.position > 0 ? current.epoch - 1 : current.epoch);
     std::iota(order_.begin(), order_.end(), 0U);
     if (options_.shuffle) {
       shuffle(std::span(order_), {.seed = current.seed,
@@ -52,8 +52,8 @@ class epoch_steps {
   }
   /// Begins to read the remaining batches of the epoch.
   void start() {
-    loader_.start(std::span<const std::uint32_t>(order_).subspan(state_.counters().position),
-                  index_);
+    const auto position = static_cast<std::size_t>(state_.counters().position);
+    loader_.start(std::span<const std::uint32_t>(order_).subspan(position), index_);
   }
   /// Returns the next batch, which is valid until the next call. Null at the end of the epoch.
   [[nodiscard]] const batch* next() { return loader_.next(); }
@@ -104,7 +104,7 @@ class epoch_steps {
   const dataset_view& data_;
   running_scores& scores_;
   std::vector<std::uint32_t> order_;
-  std::uint64_t index_ = 0;  // of the current epoch
+  std::size_t index_ = 0;  // of the current epoch
   batch_loader loader_;
 };
 

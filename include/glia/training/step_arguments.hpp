@@ -32,13 +32,14 @@ namespace glia::detail {
 /// decay, the last number is the learning rate, or 0 in a step that does not update the parameters.
 [[nodiscard]] inline tensor optimizer_numbers(const training_job& job,
                                               const training_state& counters) {
-  const auto rule_numbers = job.optimizer.numbers(counters.step, counters.learning_rate_scale);
+  const auto step = static_cast<std::size_t>(counters.step);
+  const auto rule_numbers = job.optimizer.numbers(step, counters.learning_rate_scale);
   std::array<double, std::tuple_size_v<any_optimizer::step_numbers> + 1> numbers{};
   std::copy(rule_numbers.begin(), rule_numbers.end(), numbers.begin());
   const std::size_t count = job.numbers_per_step();
-  if (count > job.optimizer.numbers_per_step && job.optimizer.updates(counters.step)) {
+  if (count > job.optimizer.numbers_per_step && job.optimizer.updates(step)) {
     numbers[job.optimizer.numbers_per_step] =
-        counters.learning_rate_scale * job.optimizer.learning_rate(counters.step);
+        counters.learning_rate_scale * job.optimizer.learning_rate(step);
   }
   return job.net.device().from_host(std::span<const double>(numbers.data(), count), {count});
 }

@@ -268,14 +268,15 @@ GLIA_INLINE std::string training_loop::trace_not_finite(const training_state& ea
 GLIA_INLINE double training_loop::learning_rate() const {
   const training_state& current = counters();
   return last_scale_.value_or(current.learning_rate_scale) *
-         job_.optimizer.learning_rate(current.step == 0 ? 0 : current.step - 1);
+         job_.optimizer.learning_rate(
+             static_cast<std::size_t>(current.step == 0 ? 0 : current.step - 1));
 }
 
 GLIA_INLINE epoch_record training_loop::record_so_far() const {
   const training_state& current = counters();
   epoch_record record;
   record.epoch = current.history.size() + 1;
-  record.samples = current.position;
+  record.samples = static_cast<std::size_t>(current.position);
   record.training = sums_->means();
   record.seconds = current.seconds;
   record.samples_per_second = static_cast<double>(current.position) / current.seconds;
@@ -294,7 +295,8 @@ GLIA_INLINE void training_loop::scale_learning_rate(double factor) const {
   require<value_error>(factor > 0 && std::isfinite(factor),
                        "fit: expected a positive, finite factor for the learning rate, got ",
                        factor);
-  (void)job_.optimizer.numbers(counters().step, counters().learning_rate_scale * factor);
+  (void)job_.optimizer.numbers(static_cast<std::size_t>(counters().step),
+                               counters().learning_rate_scale * factor);
   counters().learning_rate_scale *= factor;
 }
 
@@ -303,10 +305,10 @@ GLIA_INLINE void training_loop::tell(glia::event current, const glia::frozen_pas
   const training_state& progress = counters();
   event = current;
   frozen_pass = pass;
-  samples_done = progress.position;
+  samples_done = static_cast<std::size_t>(progress.position);
   epoch =
       progress.history.size() + (samples_done > 0 || current == glia::event::epoch_begin ? 1 : 0);
-  step = progress.step;
+  step = static_cast<std::size_t>(progress.step);
   callback_result said = callbacks_.call(*this);
   if (ranks() != nullptr && current != glia::event::train_end) {
     said = ranks()->agree(said);

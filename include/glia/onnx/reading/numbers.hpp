@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/memory_limit.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/onnx/axes.hpp"
 #include "glia/onnx/proto.hpp"
@@ -39,7 +40,7 @@ class words {
 
 /// Returns the number of elements. Throws `data_error` if no machine has enough memory for them.
 [[nodiscard]] inline std::size_t count_of(const dims& extents) {
-  constexpr std::size_t limit = std::size_t{1} << 48;
+  constexpr std::size_t limit = std::size_t{1} << (glia::detail::max_memory_bits - 3);
   std::size_t count = 1;
   bool empty = false;
   for (const std::size_t extent : extents) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "glia/core/input_file.hpp"
+#include "glia/core/little_endian.hpp"
 #include "glia/core/output_kind.hpp"
 #include "glia/core/shared_floats.hpp"
 #include "glia/graph/graph.hpp"
@@ -35,7 +36,8 @@ struct graph_weight {
     return has_file_order() ? elements : in_order(elements, split, places);
   }
   /// Returns the numbers where they are, if the weight is large and a mapped file contains it in
-  /// this layout. Otherwise returns nothing. `content` keeps the file.
+  /// this layout and in the processor's byte order. Otherwise returns nothing. `content` keeps the
+  /// file.
   [[nodiscard]] shared_floats in_place(std::shared_ptr<const void> content) const {
     constexpr std::size_t min_size = 1 << 16;  // bytes; smaller weights are copied
     const tensor_data& data = source->data;
@@ -43,7 +45,8 @@ struct graph_weight {
     const shared_floats floats{
         {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)},
         std::move(content)};
-    const bool is_in_place = !source->steps && has_file_order() && bytes.size() >= min_size &&
+    const bool is_in_place = !glia::detail::is_big_endian && !source->steps && has_file_order() &&
+                             bytes.size() >= min_size &&
                              data.message->data_type() == ::onnx::TensorProto::FLOAT &&
                              floats.is_aligned();
     return is_in_place ? floats : shared_floats{};

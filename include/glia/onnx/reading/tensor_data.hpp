@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "glia/core/bit_cast.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/half.hpp"
+#include "glia/core/little_endian.hpp"
 #include "glia/core/mapped_file.hpp"
 #include "glia/onnx/proto.hpp"
 #include "glia/onnx/reading/numbers.hpp"
@@ -37,6 +37,8 @@ struct tensor_data {
 
 namespace detail {
 
+using glia::detail::load_little_endian;
+
 /// Returns the size of an element in raw data, or 0 for unsupported types.
 [[nodiscard]] inline std::size_t raw_size(element_type type) {
   using P = ::onnx::TensorProto;
@@ -63,13 +65,6 @@ namespace detail {
   }
 }
 
-template <class T>
-[[nodiscard]] T raw(const std::byte* address) {
-  T value;
-  std::memcpy(&value, address, sizeof(T));
-  return value;
-}
-
 [[nodiscard]] inline float from_bfloat16(std::uint16_t bits) {
   return glia::detail::bit_cast<float>(std::uint32_t{bits} << 16U);
 }
@@ -80,31 +75,31 @@ void read_raw(element_type type, const std::byte* address, const Put& put) {
   using P = ::onnx::TensorProto;
   switch (type) {
     case P::FLOAT:
-      return put(raw<float>(address));
+      return put(load_little_endian<float>(address));
     case P::DOUBLE:
-      return put(raw<double>(address));
+      return put(load_little_endian<double>(address));
     case P::FLOAT16:
-      return put(half{raw<std::uint16_t>(address)}.value());
+      return put(half{load_little_endian<std::uint16_t>(address)}.value());
     case P::BFLOAT16:
-      return put(from_bfloat16(raw<std::uint16_t>(address)));
+      return put(from_bfloat16(load_little_endian<std::uint16_t>(address)));
     case P::INT32:
-      return put(std::int64_t{raw<std::int32_t>(address)});
+      return put(std::int64_t{load_little_endian<std::int32_t>(address)});
     case P::UINT32:
-      return put(std::int64_t{raw<std::uint32_t>(address)});
+      return put(std::int64_t{load_little_endian<std::uint32_t>(address)});
     case P::INT64:
-      return put(raw<std::int64_t>(address));
+      return put(load_little_endian<std::int64_t>(address));
     case P::UINT64:
-      return put(static_cast<std::int64_t>(raw<std::uint64_t>(address)));
+      return put(static_cast<std::int64_t>(load_little_endian<std::uint64_t>(address)));
     case P::INT16:
-      return put(std::int64_t{raw<std::int16_t>(address)});
+      return put(std::int64_t{load_little_endian<std::int16_t>(address)});
     case P::UINT16:
-      return put(std::int64_t{raw<std::uint16_t>(address)});
+      return put(std::int64_t{load_little_endian<std::uint16_t>(address)});
     case P::INT8:
-      return put(std::int64_t{raw<std::int8_t>(address)});
+      return put(std::int64_t{load_little_endian<std::int8_t>(address)});
     case P::UINT8:
-      return put(std::int64_t{raw<std::uint8_t>(address)});
+      return put(std::int64_t{load_little_endian<std::uint8_t>(address)});
     default:  // BOOL
-      return put(std::int64_t{raw<std::uint8_t>(address) != 0 ? 1 : 0});
+      return put(std::int64_t{load_little_endian<std::uint8_t>(address) != 0 ? 1 : 0});
   }
 }
 

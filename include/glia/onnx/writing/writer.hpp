@@ -15,6 +15,7 @@
 
 #include "glia/core/bit_cast.hpp"
 #include "glia/core/error.hpp"
+#include "glia/core/little_endian.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/kernels/kernel.hpp"
 #include "glia/kernels/quantization.hpp"
@@ -278,7 +279,9 @@ class writer {
     for (const std::size_t count : s) {
       tensor.add_dims(static_cast<std::int64_t>(count));
     }
-    tensor.set_raw_data(bytes.data(), bytes.size());
+    glia::detail::use_little_endian(
+        bytes, bytes.size() / std::max<std::size_t>(s.size(), 1),
+        [&](std::string_view content) { tensor.set_raw_data(content.data(), content.size()); });
   }
   [[nodiscard]] static integers fixed(const extents& shape) {
     integers result;

@@ -7,7 +7,7 @@
 #include "glia/backends/cpu/loops/integer_operands.hpp"
 #include "glia/backends/cpu/loops/vector_operands.hpp"
 
-#if defined(__x86_64__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>

@@ -16,6 +16,11 @@ static void dropout(const T* x, T* y, std::size_t n, double rate, const random_k
     std::uint32_t words[4 * blocks];
     std::uint16_t halves[blocks * halves_per_block];
     philox_blocks(key, first / halves_per_block, words);
+    if constexpr (std::endian::native == std::endian::big) {  // the low half is first
+      for (std::uint32_t& word : words) {
+        word = std::rotl(word, 16);
+      }
+    }
     __builtin_memcpy(halves, words, sizeof(halves));
     const std::size_t skip = first % halves_per_block;
     const std::size_t available = blocks * halves_per_block - skip;
