@@ -77,10 +77,11 @@ template <class Bytes, class Read>
   bytes.clear();
   while (bytes.size() < announced) {
     const std::size_t size = bytes.size();
-    const auto count = static_cast<std::size_t>(
-        std::min(std::max<std::uint64_t>(first, 3 * std::uint64_t{size}), announced - size));
-    bytes.reserve(size + count);
-    bytes.resize(size + count);
+    const std::uint64_t longest = std::max<std::uint64_t>(first, 3 * std::uint64_t{size});
+    const std::size_t end = memory_size(size + std::min(longest, announced - size));
+    const std::size_t count = end - size;
+    bytes.reserve(end);
+    bytes.resize(end);
     const auto received = static_cast<std::size_t>(read(bytes.data() + size, count));
     if (received < count) {
       bytes.resize(size + received);

@@ -155,8 +155,9 @@ class tfrecord_reader {
         },
         std::move(bytes_));
     detail::require_whole_record(length, bytes_.size(), name);
-    const std::string_view record = text_of(std::span(bytes_).first(length));
-    detail::require_undamaged_record(record, text_of(std::span(bytes_).subspan(length)), name);
+    const auto size = static_cast<std::size_t>(length);
+    const std::string_view record = text_of(std::span(bytes_).first(size));
+    detail::require_undamaged_record(record, text_of(std::span(bytes_).subspan(size)), name);
     ++number_;
     position_ += head.size() + bytes_.size();
     return record;
