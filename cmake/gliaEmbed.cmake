@@ -20,14 +20,24 @@ std::span<const std::byte> @name@();
 ]] @ONLY)
   file(CONFIGURE OUTPUT "${folder}/${name}.cpp" CONTENT [[#include "@name@.hpp"
 
+#if defined(__ELF__)
+#define SECTION(name) ".pushsection .rodata\n.hidden " name ", " name "_end\n"
+#define END ".popsection\n"
+#elif defined(__APPLE__)
+#define SECTION(name) ".const_data\n.private_extern " name "\n.private_extern " name "_end\n"
+#define END ".text\n"
+#else
+#define SECTION(name) ".section .rdata,\"dr\"\n"
+#define END ".text\n"
+#endif
 __asm__(
-    ".pushsection .rodata\n"
-    ".globl glia_embedded_@name@, glia_embedded_@name@_end\n"
-    ".hidden glia_embedded_@name@, glia_embedded_@name@_end\n"
+    SECTION("glia_embedded_@name@")
+    ".globl glia_embedded_@name@\n"
+    ".globl glia_embedded_@name@_end\n"
     ".balign 64\n"
     "glia_embedded_@name@: .incbin \"@file@\"\n"
     "glia_embedded_@name@_end: .byte 0\n"
-    ".popsection\n");
+    END);
 
 extern "C" {
 extern const std::byte glia_embedded_@name@[] __asm__("glia_embedded_@name@");

@@ -3,6 +3,8 @@
 #
 #   cmake/setup.sh             to build and run tests and examples
 #   cmake/setup.sh PROCESSOR   also what tests/run_processor PROCESSOR builds and runs with
+#   cmake/setup.sh libcxx      also what tests/run_libcxx builds with
+#   cmake/setup.sh windows     also what tests/run_windows builds and runs with
 #   cmake/setup.sh fuzz        also what tests/run_fuzz builds with
 #   cmake/setup.sh ci          also what CI checks with, all that included
 #   cmake/setup.sh docs        only what docs/build needs
@@ -26,6 +28,10 @@ case "${1:-}" in
   i386) packages+=(g++-i686-linux-gnu qemu-user) ;;
   riscv64 | s390x) packages+=("g++-$1-linux-gnu" qemu-user) ;;
   riscv64v) packages+=(g++-riscv64-linux-gnu clang-19 qemu-user) ;;
+  libcxx) packages+=(clang-19 libc++-19-dev libc++abi-19-dev) ;;
+  windows)
+    packages+=(clang-19 lld-19 g++-mingw-w64-x86-64-posix binutils-mingw-w64-x86-64 libz-mingw-w64-dev wine wine64 python3-pip)
+    ;;
 esac
 if [[ "${1:-}" == docs ]]; then
   packages=(doxygen)

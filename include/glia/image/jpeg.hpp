@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -48,8 +49,10 @@ class jpeg_decoder {
   explicit jpeg_decoder(std::span<const std::uint8_t> bytes)
       : bytes_(bytes), handle_(tjInitDecompress(), &tjDestroy) {
     require<error>(handle_ != nullptr, "TurboJPEG's decoder cannot be set up: ", tjGetErrorStr());
+    require<data_error>(bytes.size() <= std::numeric_limits<unsigned long>::max(),
+                        "expected a JPEG image of at most 4 GiB, got ", bytes.size(), " bytes");
     int subsampling = 0;
-    judge(tjDecompressHeader3(handle_.get(), bytes_.data(), bytes_.size(), &width_, &height_,
+    judge(tjDecompressHeader3(handle_.get(), bytes_.data(), byte_count(), &width_, &height_,
                               &subsampling, &colors_));
     require<data_error>(height_ > 0 && width_ > 0,
                         "expected a complete JPEG image, but it has no pixels: the data are "
@@ -80,6 +83,10 @@ class jpeg_decoder {
   }
 
  private:
+  [[nodiscard]] unsigned long byte_count() const {
+    return static_cast<unsigned long>(bytes_.size());
+  }
+
   /// Throws `data_error` if the header declares more pixels than the file can hold, before memory
   /// is allocated. Huffman codes take at least one bit for each block of 8 x 8 coefficients.
   /// Arithmetic coding (markers from C9 on) has no such bound.
@@ -120,7 +127,7 @@ class jpeg_decoder {
                                      static_cast<std::size_t>(tjPixelSize[format]));
     // The limit excludes files with thousands of scans, because each scan would process the whole
     // image.
-    judge(tjDecompress2(handle_.get(), bytes_.data(), bytes_.size(), values.data(),
+    judge(tjDecompress2(handle_.get(), bytes_.data(), byte_count(), values.data(),
                         static_cast<int>(width), 0, static_cast<int>(height), format,
                         TJFLAG_LIMITSCANS));
     return values;

@@ -1,0 +1,35 @@
+#include <chrono>
+#include <glia/core/platform/terminal.hpp>
+#include <glia/plot/run_program.hpp>
+#include <glia/training/interrupt.hpp>
+#include <thread>
+
+#include "catch.hpp"
+#include "embedded.hpp"
+
+TEST_CASE("Ctrl-C of the console reaches an interrupt guard") {
+  const glia::interrupt_guard guard;
+  AllocConsole();
+  REQUIRE(GenerateConsoleCtrlEvent(CTRL_C_EVENT, 0) != 0);
+  for (int i = 0; i < 500 && !guard.interrupted(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  CHECK(guard.interrupted());
+  CHECK(std::string(guard.reason()) == "Ctrl-C");
+}
+
+TEST_CASE("a program's input, output and end are Windows's, too") {
+  const auto sorted = glia::plot::run_program({"sort"}, "b\r\na\r\n");
+  CHECK(sorted.status == 0);
+  CHECK(sorted.output == "a\r\nb\r\n");
+  const auto failed = glia::plot::run_program({"cmd", "/c", "echo no>&2& exit 3"});
+  CHECK(failed.status == 3);
+  CHECK(failed.errors == "no\r\n");
+  CHECK(glia::plot::run_program({"no-program-of-this-name"}).status ==
+        glia::plot::program_result::not_found);
+}
+
+TEST_CASE("a file that is embedded into a program is there, byte by byte") {
+  CHECK(embedded().size() > 500);
+  CHECK(static_cast<char>(embedded()[0]) == '#');
+}
