@@ -37,7 +37,8 @@ inline void append_little_endian(std::string& destination, std::uint64_t word, s
 /// Reverses the bytes of each number; a number has `size` bytes.
 inline void reverse_bytes(std::span<std::byte> numbers, std::size_t size) {
   for (std::size_t i = 0; i < numbers.size(); i += size) {
-    std::ranges::reverse(numbers.subspan(i, size));
+    std::reverse(numbers.begin() + static_cast<std::ptrdiff_t>(i),
+                 numbers.begin() + static_cast<std::ptrdiff_t>(i + size));
   }
 }
 

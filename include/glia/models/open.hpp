@@ -78,9 +78,10 @@ struct open_options {
   /// `save_options::example`.
   double tolerance = 1e-3;
   /// Whether the parameters stay in the file or in the bytes in memory and are not copied, as far
-  /// as they are aligned to 64 bytes and the device computes with floats in host memory. Processes
-  /// that open the same file then share its memory. The file must not be changed, and the bytes
-  /// must exist, as long as the model and its copies. A training copies the parameters first.
+  /// as they are aligned to 64 bytes, the processor is little-endian and the device computes with
+  /// floats in host memory. Processes that open the same file then share its memory. The file must
+  /// not be changed, and the bytes must exist, as long as the model and its copies. A training
+  /// copies the parameters first.
   bool in_place = false;
 };
 
