@@ -14,6 +14,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/number_text.hpp"
+#include "glia/core/platform/local_time.hpp"
 #include "glia/core/processor_name.hpp"
 #include "glia/core/version.hpp"
 #include "glia/core/whole_file.hpp"
@@ -51,10 +52,9 @@ struct report_options {
 namespace detail {
 
 [[nodiscard]] inline std::string local_time() {
-  const std::time_t time = std::time(nullptr);
   std::tm parts{};
   std::array<char, 32> buffer{};
-  const bool known = localtime_r(&time, &parts) != nullptr;
+  const bool known = platform::local_time(std::time(nullptr), parts);
   const std::size_t length =
       known ? std::strftime(buffer.data(), buffer.size(), "%Y-%m-%d %H:%M", &parts) : 0;
   return {buffer.data(), length};
