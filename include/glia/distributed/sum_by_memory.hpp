@@ -62,8 +62,8 @@ class sum_by_memory final : public detail::sum_transport<T> {
   /// The progress of a rank in a bucket: the number of the last sum for which it has computed its
   /// vectors (`computed`), and for which it has added its slice (`summed`).
   struct alignas(line) bucket_word {
-    std::uint64_t computed = 0;
-    std::uint64_t summed = 0;
+    std::atomic<std::uint64_t> computed{0};
+    std::atomic<std::uint64_t> summed{0};
   };
 
   sum_by_memory(rank_group& ranks, const detail::sum_plan& plan,
@@ -87,12 +87,13 @@ class sum_by_memory final : public detail::sum_transport<T> {
     return 2 * line + (plan.order.depth() + 1) * detail::line_bytes<T>(plan.size);
   }
 
-  void tell(std::size_t bucket, std::uint64_t bucket_word::*field) const {
-    std::atomic_ref(words_[rank_][bucket].*field).store(turn_, std::memory_order_release);
+  void tell(std::size_t bucket, std::atomic<std::uint64_t> bucket_word::*field) const {
+    (words_[rank_][bucket].*field).store(turn_, std::memory_order_release);
   }
-  [[nodiscard]] bool all_told(std::size_t bucket, std::uint64_t bucket_word::*field) const {
+  [[nodiscard]] bool all_told(std::size_t bucket,
+                              std::atomic<std::uint64_t> bucket_word::*field) const {
     return std::all_of(words_.begin(), words_.end(), [&](bucket_word* words) {
-      return std::atomic_ref(words[bucket].*field).load(std::memory_order_acquire) >= turn_;
+      return (words[bucket].*field).load(std::memory_order_acquire) >= turn_;
     });
   }
 
