@@ -7,6 +7,7 @@
 #   cmake/setup.sh windows     also what tests/run_windows builds and runs with
 #   cmake/setup.sh fuzz        also what tests/run_fuzz builds with
 #   cmake/setup.sh ci          also what CI checks with, all that included
+#   cmake/setup.sh web         only what examples/web/build and tests/run_web need
 #   cmake/setup.sh docs        only what docs/build needs
 #
 # GLIA_SKIP_SETUP=1 leaves the system alone, for those who provide the packages in another way.
@@ -33,6 +34,9 @@ case "${1:-}" in
     packages+=(clang-19 lld-19 g++-mingw-w64-x86-64-posix binutils-mingw-w64-x86-64 libz-mingw-w64-dev wine wine64 python3-pip)
     ;;
 esac
+if [[ "${1:-}" == web ]]; then
+  packages=(g++ emscripten nodejs chromium libxtensor-dev nlohmann-json3-dev zlib1g-dev catch2)
+fi
 if [[ "${1:-}" == docs ]]; then
   packages=(doxygen)
 fi
