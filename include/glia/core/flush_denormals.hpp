@@ -10,6 +10,8 @@ namespace glia {
 ///
 /// If gradients are zero, an optimizer's running means decay into this range and stay there. On
 /// Intel processors, a product of such numbers takes a hundred times as long as other products.
+///
+/// It has an effect on x86-64 and 64-bit ARM. WebAssembly always computes with denormal numbers.
 class flush_denormals {
  public:
   flush_denormals() noexcept : saved_(state()) {
