@@ -24,12 +24,15 @@ if(GLIA_PROCESSOR STREQUAL "riscv64v")
   set(CMAKE_CXX_COMPILER clang++-19)
   set(CMAKE_C_COMPILER_TARGET ${triple})
   set(CMAKE_CXX_COMPILER_TARGET ${triple})
-  set(CMAKE_CXX_FLAGS_INIT "-march=rv64gcv")
+  # clang warns of what libstdc++ itself uses.
+  set(CMAKE_CXX_FLAGS_INIT "-march=rv64gcv -Wno-deprecated-declarations")
 else()
   set(CMAKE_C_COMPILER ${triple}-gcc)
   set(CMAKE_CXX_COMPILER ${triple}-g++)
 endif()
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${CMAKE_SYSTEM_PROCESSOR} ${glia_emulator_options} -L /usr/${triple})
+# Where this machine runs programs of that processor, too, the loader would find its libraries first.
+set(CMAKE_CROSSCOMPILING_EMULATOR
+    qemu-${CMAKE_SYSTEM_PROCESSOR} ${glia_emulator_options} -L /usr/${triple} -E LD_LIBRARY_PATH=/usr/${triple}/lib)
 
 # Debian keeps the packages of header-only libraries in the folder of the building machine.
 file(GLOB packages /usr/lib/*-linux-gnu/cmake)
