@@ -33,6 +33,8 @@ class child_process {
   void kill() const { ::kill(id_, SIGKILL); }
   /// Does what Ctrl-C does.
   void interrupt() const { ::kill(id_, SIGINT); }
+  /// Whether `interrupt` reaches programs. On Windows, only those with a console are.
+  [[nodiscard]] static bool can_interrupt() { return true; }
 
   /// Waits for the end: what the program returned, or `killed` or `interrupted`.
   [[nodiscard]] int wait() const {
@@ -69,6 +71,10 @@ class child_process {
 
   void kill() const { TerminateProcess(process_, killed); }
   void interrupt() const { GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, id_); }
+  [[nodiscard]] static bool can_interrupt() {
+    DWORD programs = 0;
+    return GetConsoleProcessList(&programs, 1) > 0;
+  }
 
   [[nodiscard]] int wait() const {
     DWORD status = 0;

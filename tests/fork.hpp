@@ -10,3 +10,15 @@
 #else
 #define GLIA_TEST_HAS_FORK 0
 #endif
+
+#include <filesystem>
+
+namespace test {
+
+/// Whether /proc/self/fd has this program's open files. Wine shows Linux's folder to programs for
+/// Windows, but not what belongs to them.
+[[nodiscard]] inline bool lists_open_files() {
+  return GLIA_TEST_HAS_FORK != 0 && std::filesystem::exists("/proc/self/fd");
+}
+
+}  // namespace test

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace test {
@@ -34,7 +35,10 @@ class temporary_folder {
   }
   temporary_folder(const temporary_folder&) = delete;
   temporary_folder& operator=(const temporary_folder&) = delete;
-  ~temporary_folder() { std::filesystem::remove_all(path_); }
+  ~temporary_folder() {
+    std::error_code in_use;
+    std::filesystem::remove_all(path_, in_use);
+  }
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 

@@ -111,7 +111,9 @@ class trainer<Model, Loss, Optimizer> {
   }
 
   /// The number of training steps so far.
-  [[nodiscard]] std::size_t step_count() const { return static_cast<std::size_t>(state_.counters().step); }
+  [[nodiscard]] std::size_t step_count() const {
+    return static_cast<std::size_t>(state_.counters().step);
+  }
 
   /// A copy of everything that the next step depends on, except for the model's description, the
   /// loss, the optimizer and the batch: parameters, optimizer state, seed and step number.

@@ -342,7 +342,7 @@ TEST_CASE("tables of another form are refused") {
   CHECK(message_of<glia::data_error>([&] { (void)glia::read_csv(folder.path()); }) ==
         name + ": is a folder; expected a file");
   CHECK(message_of<glia::data_error>([&] { (void)glia::read_csv(folder.path() / "no.csv"); }) ==
-        name + "/no.csv: no such file");
+        (folder.path() / "no.csv").string() + ": no such file");
 }
 
 TEST_CASE("what a table cannot give is named") {

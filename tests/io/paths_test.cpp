@@ -10,6 +10,7 @@
 #include <glia/training/checkpoints.hpp>
 
 #include "catch.hpp"
+#include "fork.hpp"
 #include "messages.hpp"
 #include "temporary_folder.hpp"
 
@@ -56,6 +57,9 @@ TEST_CASE("names of files may have any characters, and are written in UTF-8 in e
 }
 
 TEST_CASE("names of files may have more than 260 characters") {
+  if (GLIA_TEST_HAS_FORK == 0) {
+    GLIA_SKIP("std::filesystem of MinGW lists no folders with longer names");
+  }
   const test::temporary_folder scratch;
   const auto folder = scratch.path() / std::string(140, 'a') / std::string(140, 'b');
   std::filesystem::create_directories(folder);

@@ -79,5 +79,8 @@ TEST_CASE("a training that is killed at random moments and gone on with ends bit
 }
 
 TEST_CASE("a training that Ctrl-C ends at random moments and gone on with ends bit for bit alike") {
+  if (!test::child_process::can_interrupt()) {
+    GLIA_SKIP("this program has no console");
+  }
   end_and_go_on([](const auto& program) { program.interrupt(); }, 50, "cnn", "float");
 }

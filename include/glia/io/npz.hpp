@@ -123,7 +123,7 @@ template <npy_element T = float>
   const std::unique_ptr<zip_t, void (*)(zip_t*)> archive(detail::open_archive(file, failure),
                                                          &zip_discard);
   require<data_error>(archive != nullptr, file.name(),
-                      failure == ZIP_ER_NOENT
+                      failure == ZIP_ER_NOENT || failure == ZIP_ER_OPEN
                           ? ": the file cannot be opened for reading"
                           : ": expected a file written by numpy.savez, which is a zip archive; "
                             "the file is in another format or truncated");
