@@ -284,8 +284,8 @@ inline std::string report::html() const {
   if (!settings_.empty()) {
     page += section_of("Settings", pairs(settings_, "pairs"));
   }
-  return page + text(sections_, "</main>\n<footer>glia ", GLIA_VERSION_MAJOR, '.',
-                     GLIA_VERSION_MINOR, '.', GLIA_VERSION_PATCH, "</footer>\n</body>\n</html>\n");
+  return page + text(sections_, "</main>\n<footer>glia ", detail::version_text(),
+                     "</footer>\n</body>\n</html>\n");
 }
 
 }  // namespace glia

@@ -67,8 +67,7 @@ struct finding {
 }
 
 /// Compares a product of two matrices with sums in double precision, which are the reference.
-template <class Product>
-[[nodiscard]] finding product_finding(const std::string& name, const Product& product) {
+[[nodiscard]] inline finding product_finding(const glia::device& device) {
   constexpr std::size_t size = 192;
   std::mt19937 generator(1);
   std::uniform_real_distribution<float> numbers(-1, 1);
@@ -78,7 +77,11 @@ template <class Product>
     std::generate(factor->begin(), factor->end(), [&] { return numbers(generator); });
   }
   std::vector<float> y(size * size);
-  product(a, b, y, size);
+  const glia::shape extents{size, size};
+  device.to_host(
+      device.run(glia::kernels::matmul{}, device.from_host(std::span<const float>(a), extents),
+                 device.from_host(std::span<const float>(b), extents)),
+      std::span<float>(y));
   double largest = 0;
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t j = 0; j < size; ++j) {
@@ -91,7 +94,7 @@ template <class Product>
     }
   }
   constexpr double tolerance = 1e-3;  // of numbers of about 5
-  finding result{.name = name,
+  finding result{.name = "product by glia",
                  .value = "differs from the reference by at most " + glia::digits_text(largest, 2)};
   if (!(largest <= tolerance)) {
     result.level = severity::wrong;
@@ -115,16 +118,7 @@ template <class Product>
 
 [[nodiscard]] inline std::vector<finding> findings(const doctor_settings& s) {
   std::vector<finding> result = about_findings();
-  const glia::cpu<float> device({.threads = s.threads});
-  using matrix = std::vector<float>;
-  result.push_back(product_finding(
-      "product by glia", [&](const matrix& a, const matrix& b, matrix& y, std::size_t n) {
-        const glia::shape extents{n, n};
-        device.to_host(device.run(glia::kernels::matmul{},
-                                  device.from_host(std::span<const float>(a), extents),
-                                  device.from_host(std::span<const float>(b), extents)),
-                       std::span<float>(y));
-      }));
+  result.push_back(product_finding(glia::cpu<float>({.threads = s.threads})));
   std::vector<std::string> plugins = s.plugins;
   if (const char* const chosen = std::getenv("GLIA_PJRT_PLUGIN");
       chosen != nullptr && plugins.empty()) {

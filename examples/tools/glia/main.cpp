@@ -29,8 +29,7 @@
 int run(int argc, char** argv) {
   CLI::App app{"Describe, run, evaluate, convert, quantize and measure neural networks in files",
                "glia"};
-  app.set_version_flag("--version", glia::text("glia ", GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR,
-                                               '.', GLIA_VERSION_PATCH));
+  app.set_version_flag("--version", "glia " + glia::detail::version_text());
   app.require_subcommand(1);
   app.footer(
       "glia SUBCOMMAND --help explains a subcommand and shows examples.\n\n"

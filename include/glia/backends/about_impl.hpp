@@ -39,8 +39,8 @@ namespace detail {
 
 GLIA_INLINE std::string about() {
   const cpu_loops::isa level = cpu_loops::best_isa();
-  return text("glia: ", GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.', GLIA_VERSION_PATCH,
-              "\nprocessor: ", processor_name(), "\ninstruction set: ", cpu_loops::isa_name(level),
+  return text("glia: ", detail::version_text(), "\nprocessor: ", processor_name(),
+              "\ninstruction set: ", cpu_loops::isa_name(level),
               cpu_loops::has_vnni() ? " with VNNI" : "",
               "\nthreads: ", thread_pool::default_threads(), "\nBLAS: ", cpu_loops::blas_name(),
               "; ", detail::blas_use_text(cpu_loops::use_of_blas<float>(level)), '\n');

@@ -33,10 +33,9 @@ GLIA_INLINE std::shared_ptr<step_runner> rank_group::make_step_runner(const dist
 }
 
 GLIA_INLINE void rank_group::require_same_training(std::span<const rank_setting> settings) {
-  std::vector<rank_setting> all_settings{
-      {"ranks", text(size())},
-      {"glia", text(GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.', GLIA_VERSION_PATCH)},
-      {"build", detail::running_build()}};
+  std::vector<rank_setting> all_settings{{"ranks", text(size())},
+                                         {"glia", detail::version_text()},
+                                         {"build", detail::running_build()}};
   all_settings.insert(all_settings.end(), settings.begin(), settings.end());
   detail::require_same_settings(*this, all_settings);
 }

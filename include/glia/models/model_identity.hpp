@@ -44,8 +44,7 @@ namespace glia::detail {
   return {{"description", plan.description},
           {"sample", text(sample)},
           {"layers", layers},
-          {"fingerprint", text("glia ", GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.',
-                               GLIA_VERSION_PATCH, ": ", computed.value())}};
+          {"fingerprint", text("glia ", version_text(), ": ", computed.value())}};
 }
 
 /// Returns a description with the names of today: until glia 0.4, a `layer_stack` had its own.
