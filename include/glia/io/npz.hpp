@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -65,22 +66,21 @@ struct npz_entry {
   return entries;
 }
 
-/// Opens an archive. Returns null, and libzip's code as `failure`, if this is not possible.
-[[nodiscard]] inline zip_t* open_archive(const file_source& file, int& failure) {
+/// Opens an archive. Returns null if the file is not one. Throws `data_error` if it cannot be read.
+[[nodiscard]] inline zip_t* open_archive(const file_source& file) {
   if (!file.is_memory()) {
     require_no_folder(file.path());
-    return zip_open(file.path().string().c_str(), ZIP_RDONLY, &failure);
+    require<data_error>(std::ifstream(file.path(), std::ios::binary).is_open(), file.name(),
+                        ": the file cannot be opened for reading");
+    return zip_open(file.path().string().c_str(), ZIP_RDONLY, nullptr);
   }
-  zip_error_t error{};
   zip_source_t* const source =
-      zip_source_buffer_create(file.bytes().data(), file.bytes().size(), 0, &error);
+      zip_source_buffer_create(file.bytes().data(), file.bytes().size(), 0, nullptr);
   zip_t* const archive =
-      source == nullptr ? nullptr : zip_open_from_source(source, ZIP_RDONLY, &error);
+      source == nullptr ? nullptr : zip_open_from_source(source, ZIP_RDONLY, nullptr);
   if (archive == nullptr && source != nullptr) {
     zip_source_free(source);
   }
-  failure = zip_error_code_zip(&error);
-  zip_error_fini(&error);
   return archive;
 }
 
@@ -119,14 +119,10 @@ struct npz_entry {
 template <npy_element T = float>
 [[nodiscard]] basic_tensor_map<T> read_npz(const file_source& file,
                                            const npz_options& options = {}) {
-  int failure = 0;
-  const std::unique_ptr<zip_t, void (*)(zip_t*)> archive(detail::open_archive(file, failure),
-                                                         &zip_discard);
+  const std::unique_ptr<zip_t, void (*)(zip_t*)> archive(detail::open_archive(file), &zip_discard);
   require<data_error>(archive != nullptr, file.name(),
-                      failure == ZIP_ER_NOENT || failure == ZIP_ER_OPEN
-                          ? ": the file cannot be opened for reading"
-                          : ": expected a file written by numpy.savez, which is a zip archive; "
-                            "the file is in another format or truncated");
+                      ": expected a file written by numpy.savez, which is a zip archive; the file "
+                      "is in another format or truncated");
   basic_tensor_map<T> arrays;
   for (detail::npz_entry& entry : detail::npz_entries(archive.get(), file.name(), options)) {
     const std::string location = file.name() + ": " + entry.name;
