@@ -88,9 +88,17 @@ const glia::tf_example example{{{"bytes", std::vector<std::string>{"a record"}},
                                 {"floats", std::vector<float>{0.1F, -2.5F}},
                                 {"integers", std::vector<std::int64_t>{-1, 1LL << 40}}}};
 
-template <class T>
-void write_array(const std::filesystem::path& path) {
-  glia::write_npy(path, xt::xarray<T>(xt::cast<T>(eighths<double>({3, 5}) * 80)));
+/// Calls `call(path, array)` for an array of each type that NumPy's files are written of.
+template <class Call>
+void for_arrays(const std::filesystem::path& folder, const Call& call) {
+  const auto numbers_of = [](auto type) {
+    return xt::xarray<decltype(type)>(xt::cast<decltype(type)>(eighths<double>({3, 5}) * 80));
+  };
+  call(folder / "float.npy", numbers_of(float{}));
+  call(folder / "double.npy", numbers_of(double{}));
+  call(folder / "int8.npy", numbers_of(std::int8_t{}));
+  call(folder / "int16.npy", numbers_of(std::int16_t{}));
+  call(folder / "int64.npy", numbers_of(std::int64_t{}));
 }
 
 void write_files(const std::filesystem::path& folder) {
@@ -104,11 +112,7 @@ void write_files(const std::filesystem::path& folder) {
   history.epochs = state.history;
   glia::write_history_csv(folder / "history.csv", history);
   glia::write_safetensors_content(folder / "numbers.safetensors", numbers);
-  write_array<float>(folder / "float.npy");
-  write_array<double>(folder / "double.npy");
-  write_array<std::int8_t>(folder / "int8.npy");
-  write_array<std::int16_t>(folder / "int16.npy");
-  write_array<std::int64_t>(folder / "int64.npy");
+  for_arrays(folder, [](const auto& path, const auto& array) { glia::write_npy(path, array); });
   glia::tfrecord_writer records(folder / "records.tfrecord");
   records.write(glia::encode_example(example));
   records.close();
@@ -116,12 +120,6 @@ void write_files(const std::filesystem::path& folder) {
 
 void require(bool holds, std::string_view content) {
   glia::require<glia::data_error>(holds, content, ": differs from what the other processor wrote");
-}
-
-template <class T>
-void check_array(const std::filesystem::path& path) {
-  const xt::xarray<T> expected = xt::cast<T>(eighths<double>({3, 5}) * 80);
-  require(glia::read_npy<T>(path) == expected, path.string());
 }
 
 template <class T>
@@ -144,11 +142,9 @@ void read_files(const std::filesystem::path& folder) {
   require(train(1, &state).tensors == train(2).tensors, "a training that goes on");
   const auto content = glia::read_safetensors_content(folder / "numbers.safetensors");
   require(content.tensors == numbers.tensors && content.metadata == numbers.metadata, "numbers");
-  check_array<float>(folder / "float.npy");
-  check_array<double>(folder / "double.npy");
-  check_array<std::int8_t>(folder / "int8.npy");
-  check_array<std::int16_t>(folder / "int16.npy");
-  check_array<std::int64_t>(folder / "int64.npy");
+  for_arrays(folder, []<class T>(const std::filesystem::path& path, const xt::xarray<T>& array) {
+    require(glia::read_npy<T>(path) == array, path.string());
+  });
   glia::tfrecord_reader records(folder / "records.tfrecord");
   require(glia::decode_example(records.next().value()) == example, "records");
 }

@@ -53,24 +53,27 @@ let equal = 0, correct = 0, largest = 0;
 for (let n = 0; n < test_labels.length; ++n) {
   set_images(n, 1);
   page._predict(images, 1, outputs);
-  const got = page.HEAPF32.subarray(outputs / 4, outputs / 4 + classes);
-  const want = expected.subarray(n * classes, (n + 1) * classes);
-  largest = Math.max(largest, ...got.map((p, i) => Math.abs(p - want[i])));
-  equal += got.every((p, i) => p === want[i]);
-  correct += got.indexOf(Math.max(...got)) === test_labels[n];
+  const found = page.HEAPF32.subarray(outputs / 4, outputs / 4 + classes);
+  const native = expected.subarray(n * classes, (n + 1) * classes);
+  largest = Math.max(largest, ...found.map((p, i) => Math.abs(p - native[i])));
+  equal += found.every((p, i) => p === native[i]);
+  correct += found.indexOf(Math.max(...found)) === test_labels[n];
 }
 console.log(`${test_labels.length} digits: ${equal} with the native bits, largest difference ${largest.toExponential(1)}, accuracy ${(100 * correct / test_labels.length).toFixed(2)} %`);
 require(largest < 1e-6, "probabilities differ from the native ones");
+require(equal === test_labels.length, "some probabilities do not have the native bits");
 require(correct > 0.97 * test_labels.length, "the accuracy is too low");
 
 const losses = expected.subarray(test_labels.length * classes);
-const got_losses = losses.map((_, step) => {
+const page_losses = losses.map((_, step) => {
   set_images(step * batch_size, batch_size);
   for (let i = 0; i < batch_size; ++i) page.HEAP32[labels / 4 + i] = test_labels[step * batch_size + i];
   return page._train(images, labels, batch_size);
 });
-console.log(`${losses.length} training steps: ${losses.filter((x, i) => x === got_losses[i]).length} losses with the native bits`);
-require(losses.every((x, i) => Math.abs(x - got_losses[i]) < 1e-4 * (1 + x)), "losses differ from the native ones");
+const equal_losses = losses.filter((x, i) => x === page_losses[i]).length;
+console.log(`${losses.length} training steps: ${equal_losses} losses with the native bits`);
+require(losses.every((x, i) => Math.abs(x - page_losses[i]) < 1e-4 * (1 + x)), "losses differ from the native ones");
+require(equal_losses === losses.length, "some losses do not have the native bits");
 
 // The engine compiles functions again, for speed, while they run.
 // The fastest tenth was not interrupted by other programs.
