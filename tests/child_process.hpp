@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "fork.hpp"
+#include "posix.hpp"
 
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
 #include <spawn.h>
 #endif
 
@@ -17,7 +17,7 @@ namespace test {
 /// A program that runs beside the test.
 class child_process {
  public:
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   explicit child_process(std::vector<std::string> command) {
     std::vector<char*> arguments;
     arguments.reserve(command.size() + 1);

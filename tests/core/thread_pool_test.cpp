@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "fork.hpp"
 #include "messages.hpp"
+#include "posix.hpp"
 
 TEST_CASE("a parallel loop runs every index once, for any number of threads") {
   for (const std::size_t threads : {1U, 2U, 3U, 8U}) {
@@ -88,7 +88,7 @@ TEST_CASE("threads that are not to be had are an error") {
 }
 
 TEST_CASE("a forked child runs loops and destroys its parent's pool") {
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   auto pool = std::make_unique<glia::thread_pool>(3);
   const auto sum = [&] {
     std::atomic<int> total{0};

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "catch.hpp"
-#include "fork.hpp"
 #include "messages.hpp"
+#include "posix.hpp"
 #include "temporary_folder.hpp"
 
 using test::contains;
@@ -148,7 +148,7 @@ TEST_CASE("of many writers of one file each succeeds, and one of them is heard")
 }
 
 TEST_CASE("a file is written through symbolic links, which stay") {
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   const one_file file;
   std::filesystem::create_directory(file.folder.path() / "inner");
   const auto link = file.folder.path() / "inner" / "link";
@@ -178,7 +178,7 @@ TEST_CASE("a file is written through symbolic links, which stay") {
 }
 
 TEST_CASE("a file that is replaced hands on its rights, a new one has the usual ones") {
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   const one_file file;
   const auto mode = [&] {
     struct stat status {};
@@ -243,7 +243,7 @@ TEST_CASE("files that cannot be written or replaced are named") {
   CHECK(std::filesystem::exists(directory / "inside"));
   CHECK(file.content() == "old");
   CHECK(file.count() == 2);
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   const auto pipe = file.folder.path() / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   CHECK(error(pipe) == pipe.string() + ": is a device or a pipe; expected a regular file");

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "catch.hpp"
-#include "fork.hpp"
 #include "messages.hpp"
+#include "posix.hpp"
 #include "temporary_folder.hpp"
 
 using test::contains;
@@ -67,7 +67,7 @@ TEST_CASE("rows go to a file when they take more than the limit, in bytes") {
 }
 
 TEST_CASE("the file of rows has no name, from the beginning") {
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   const test::temporary_folder folder;
   const auto store = filled({.memory_limit = 0, .folder = folder.path()});
   CHECK_FALSE(store.in_memory());
@@ -96,7 +96,7 @@ TEST_CASE("a store of rows moves, and closes its file once") {
 }
 
 TEST_CASE("programs that are started do not inherit the file of rows") {
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   if (!test::lists_open_files()) {
     GLIA_SKIP("this system does not list a program's open files");
   }
@@ -176,7 +176,7 @@ TEST_CASE("a file of rows that cannot be made names the folder and what to do") 
 }
 
 TEST_CASE("a temporary folder of the system that is not there is an error of glia's own") {
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   const char* const previous = std::getenv("TMPDIR");
   const std::string saved = previous == nullptr ? "" : previous;
   setenv("TMPDIR", "/nowhere", 1);

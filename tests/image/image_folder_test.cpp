@@ -1,8 +1,8 @@
 #include <glia/image/image_folder.hpp>
 
 #include "catch.hpp"
-#include "fork.hpp"
 #include "image/pictures.hpp"
+#include "posix.hpp"
 
 using test::contains;
 using test::message_of;
@@ -40,7 +40,7 @@ names names_of(const std::vector<glia::image_file>& files) {
 }  // namespace
 
 TEST_CASE("folders are classes, folders and files in the order of their names") {
-  if (GLIA_TEST_HAS_FORK == 0) {
+  if (GLIA_TEST_HAS_POSIX == 0) {
     GLIA_SKIP("this system has no symbolic links for everybody");
   }
   const collection c;
@@ -98,7 +98,7 @@ TEST_CASE("errors of image folders name the folder and what is missing") {
 }
 
 TEST_CASE("files that cannot be read are left out on demand, with the reason") {
-  if (GLIA_TEST_HAS_FORK == 0) {
+  if (GLIA_TEST_HAS_POSIX == 0) {
     GLIA_SKIP("this system has no symbolic links for everybody");
   }
   const collection c;

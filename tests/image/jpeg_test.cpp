@@ -3,8 +3,8 @@
 #include <glia/image/resize.hpp>
 
 #include "catch.hpp"
-#include "fork.hpp"
 #include "image/pictures.hpp"
+#include "posix.hpp"
 
 using test::contains;
 using test::cut;
@@ -134,7 +134,7 @@ TEST_CASE("a JPEG header that declares more than the file can hold is found out"
                  glia::text("the header declares 9000 x 9000 pixels, more than ", file.size(),
                             " bytes can hold); get the file again")));
   // Arithmetic coding takes next to nothing for pixels of one color.
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   setenv("TJ_ARITHMETIC", "1", 1);
   const auto arithmetic = jpeg_file(flat);
   unsetenv("TJ_ARITHMETIC");

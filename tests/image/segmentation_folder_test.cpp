@@ -36,6 +36,9 @@ TEST_CASE("images and masks are paired by their names without suffixes") {
   const file_pairs c;
   c.add({"images/b.png", "images/a.2.jpg", "images/B.JPG", "images/.hidden.jpg", "masks/B.png",
          "masks/a.2.png", "masks/b.png", "masks/.hidden.txt"});
+  if (std::filesystem::exists(c.masks() / "A.2.PNG")) {
+    GLIA_SKIP("names of this file system do not distinguish capital letters");
+  }
   std::filesystem::create_directory(c.images() / "inner");
   const std::vector<glia::segmentation_file> expected{
       {c.images() / "B.JPG", c.masks() / "B.png"},

@@ -29,10 +29,12 @@ struct photos_to_write {
     const auto paths = glia::write_tfrecords(files, folder.path() / "all", options);
     CHECK(paths == glia::sharded_files(folder.path() / "all", options.suffix));
     for (const auto& path : paths) {
-      glia::tfrecord_reader reader(path);
       result.emplace_back();
-      while (const auto record = reader.next()) {
-        result.back().push_back(glia::decode_example(*record));
+      {
+        glia::tfrecord_reader reader(path);
+        while (const auto record = reader.next()) {
+          result.back().push_back(glia::decode_example(*record));
+        }
       }
       std::filesystem::remove(path);
     }

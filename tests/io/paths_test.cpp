@@ -10,8 +10,8 @@
 #include <glia/training/checkpoints.hpp>
 
 #include "catch.hpp"
-#include "fork.hpp"
 #include "messages.hpp"
+#include "posix.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -57,7 +57,7 @@ TEST_CASE("names of files may have any characters, and are written in UTF-8 in e
 }
 
 TEST_CASE("names of files may have more than 260 characters") {
-  if (GLIA_TEST_HAS_FORK == 0) {
+  if (GLIA_TEST_HAS_POSIX == 0) {
     GLIA_SKIP("std::filesystem of MinGW lists no folders with longer names");
   }
   const test::temporary_folder scratch;

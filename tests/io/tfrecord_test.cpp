@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "catch.hpp"
-#include "fork.hpp"
 #include "io/array_files.hpp"
 #include "messages.hpp"
+#include "posix.hpp"
 #include "samples/records.hpp"
 #include "temporary_folder.hpp"
 
@@ -133,7 +133,7 @@ TEST_CASE("errors of writing TFRecord files name the file") {
         file.folder.path().string() + ": is a folder; expected a file");
   CHECK(contains(message_of<glia::data_error>([] { glia::tfrecord_writer("/nowhere/a"); }),
                  "/nowhere/a: cannot be written"));
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   CHECK(contains(message_of<glia::data_error>([] { glia::tfrecord_writer("/dev/full"); }),
                  "/dev/full: is a device or a pipe; expected a regular file"));
 #endif

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "fork.hpp"
 #include "helpers.hpp"
 #include "messages.hpp"
+#include "posix.hpp"
 
 namespace {
 
@@ -346,7 +346,7 @@ TEST_CASE("a file that is saved beside a training is of one moment") {
 }
 
 TEST_CASE("a child of fork predicts, and destroys its parent's models and devices") {
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   auto net = std::make_unique<decltype(large())>(large());
   const std::vector<float> x(4 * 144, 0.25F);
   std::vector<float> expected(40);

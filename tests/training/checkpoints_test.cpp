@@ -11,8 +11,8 @@
 
 #include "catch.hpp"
 #include "damage.hpp"
-#include "fork.hpp"
 #include "helpers.hpp"
+#include "posix.hpp"
 
 using glia::checkpoints;
 using glia::event;
@@ -581,7 +581,7 @@ TEST_CASE("one training at a time writes to a folder, and others' files stay") {
 }
 
 TEST_CASE("a child process neither ends the lock of a folder nor holds it any longer") {
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   const test::temporary_folder scratch;
   const auto is_locked = [&] {
     try {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "fork.hpp"
+#include "posix.hpp"
 
 namespace {
 
@@ -12,7 +12,7 @@ using handler = void (*)(int);
 
 int handled = 0;
 void handle(int) { ++handled; }
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
 void handle_with_context(int, siginfo_t*, void*) { ++handled; }
 #endif
 
@@ -68,7 +68,7 @@ TEST_CASE("a new outermost interrupt guard begins anew and puts back what was be
 }
 
 TEST_CASE("a handler comes back with its flags and its mask") {
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   struct sigaction replacement {};
   replacement.sa_sigaction = handle_with_context;
   replacement.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "catch.hpp"
-#include "fork.hpp"
 #include "helpers.hpp"
+#include "posix.hpp"
 #include "run_python.hpp"
 
 using glia::event;
@@ -330,7 +330,7 @@ TEST_CASE(
   CHECK(contains(message, folder.string() +
                               ": the folder for event files cannot be created (Not a directory)"));
   CHECK(run.trainer.step_count() == 0);
-#if GLIA_TEST_HAS_FORK
+#if GLIA_TEST_HAS_POSIX
   // A folder that takes no files, also of root's.
   CHECK(contains(message_of<glia::data_error>([] { glia::detail::event_file("/proc/self"); }),
                  "/proc/self/events.out.tfevents."));

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#define GLIA_TEST_HAS_FORK 1
+#define GLIA_TEST_HAS_POSIX 1
 #else
-#define GLIA_TEST_HAS_FORK 0
+#define GLIA_TEST_HAS_POSIX 0
 #endif
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace test {
 /// Whether /proc/self/fd has this program's open files. Wine shows Linux's folder to programs for
 /// Windows, but not what belongs to them.
 [[nodiscard]] inline bool lists_open_files() {
-  return GLIA_TEST_HAS_FORK != 0 && std::filesystem::exists("/proc/self/fd");
+  return GLIA_TEST_HAS_POSIX != 0 && std::filesystem::exists("/proc/self/fd");
 }
 
 }  // namespace test
