@@ -115,8 +115,8 @@ class thread_pool {
 
   /// The loop of one caller. It can be reused as soon as it is done: see `ticket`.
   struct alignas(64) loop {
-    std::atomic_flag
-        busy{};  // RISC-V cannot exchange the byte of an atomic<bool> without a library
+    // RISC-V cannot exchange the byte of an atomic<bool> without a library.
+    std::atomic_flag busy{};
     std::atomic<std::uint64_t> ticket{closed};
     std::atomic<function> call{nullptr};
     std::atomic<const void*> context{nullptr};
