@@ -1,6 +1,7 @@
 #pragma once
 
 #include <csignal>
+#include <glia/core/platform/child_program.hpp>
 #include <glia/core/platform/process.hpp>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,8 @@
 
 #if GLIA_TEST_HAS_POSIX
 #include <spawn.h>
+#else
+#include <filesystem>
 #endif
 
 namespace test {
@@ -25,7 +28,8 @@ class child_process {
       arguments.push_back(argument.data());
     }
     arguments.push_back(nullptr);
-    if (posix_spawn(&id_, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0) {
+    if (posix_spawn(&id_, arguments[0], nullptr, nullptr, arguments.data(),
+                    glia::platform::posix::environment()) != 0) {
       throw std::runtime_error(command[0] + " cannot be started");
     }
   }
@@ -60,9 +64,14 @@ class child_process {
     start.cb = sizeof(start);
     PROCESS_INFORMATION child{};
     // Only a group of its own can be interrupted without this program.
-    if (CreateProcessW(nullptr, line.data(), nullptr, nullptr, FALSE, CREATE_NEW_PROCESS_GROUP,
-                       nullptr, nullptr, &start, &child) == 0) {
-      throw std::runtime_error(command[0] + " cannot be started");
+    const auto started = [&] {
+      return CreateProcessW(nullptr, line.data(), nullptr, nullptr, FALSE, CREATE_NEW_PROCESS_GROUP,
+                            nullptr, nullptr, &start, &child) != 0;
+    };
+    // Of some hundred programs, Wine 8 ends one before it starts, with this error.
+    if (!started() && (GetLastError() != ERROR_INTERNAL_ERROR || !started())) {
+      throw std::runtime_error(command[0] + " cannot be started: error " +
+                               std::to_string(GetLastError()));
     }
     CloseHandle(child.hThread);
     process_ = child.hProcess;

@@ -1,9 +1,23 @@
 #include <glia/backends/about.hpp>
+#include <glia/backends/cpu/isa/blas.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "catch.hpp"
+
+TEST_CASE("OpenBLAS's names of processors with AVX2 are known, in any case of letters") {
+  using glia::cpu_loops::has_avx2_kernels;
+  for (const char* name : {"Haswell", "HASWELL", "Zen", "ZEN", "SkylakeX", "SKYLAKEX", "Cooperlake",
+                           "SapphireRapids"}) {
+    CAPTURE(name);
+    CHECK(has_avx2_kernels(name));
+  }
+  for (const char* name : {"", "Prescott", "Nehalem", "Sandybridge", "Zen2x", "Haswel"}) {
+    CAPTURE(name);
+    CHECK_FALSE(has_avx2_kernels(name));
+  }
+}
 
 TEST_CASE("about names glia, the machine and BLAS, one on a line") {
   std::istringstream text(glia::about());

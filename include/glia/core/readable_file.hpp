@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <system_error>
@@ -25,7 +26,7 @@ class readable_file {
   }
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
   /// Maps the whole file, which must not be empty, for reading. Throws `data_error`, with the path,
   /// if the file cannot be read.
@@ -43,7 +44,7 @@ class readable_file {
 
   std::filesystem::path path_;
   platform::file file_;
-  std::size_t size_ = 0;
+  std::uint64_t size_ = 0;
 };
 
 }  // namespace glia::detail

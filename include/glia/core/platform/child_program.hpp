@@ -10,10 +10,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#if defined(__APPLE__)
+#include <crt_externs.h>
+#endif
 #endif
 
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -28,7 +32,8 @@ inline constexpr int program_signaled = 128;
 
 /// Runs a program, waits for its end, and returns its status. `streams` are its standard input,
 /// output and errors: files, not pipes. Then neither program waits for the other, and there is no
-/// SIGPIPE if a program does not read its input. No shell interprets the arguments.
+/// SIGPIPE if a program does not read its input. No shell interprets the arguments. A program
+/// without a folder in its name is searched for in the folders of PATH alone.
 [[nodiscard]] int run_program(const std::vector<std::string>& command,
                               const std::array<file, 3>& streams);
 
@@ -57,6 +62,18 @@ namespace windows {
                           static_cast<int>(wide.size()))));
   return wide;
 }
+
+/// Returns the file of a program; empty if it is not there. CreateProcessW would also look into the
+/// current folder, which may contain anything.
+[[nodiscard]] inline std::wstring program_in_path(const std::filesystem::path& name) {
+  constexpr DWORD most = 32768;  // the longest value of a variable
+  std::wstring folders(most, L'\0');
+  folders.resize(GetEnvironmentVariableW(L"PATH", folders.data(), most));
+  std::wstring file(most, L'\0');
+  file.resize(SearchPathW(name.has_parent_path() ? nullptr : folders.c_str(), name.c_str(), L".exe",
+                          most, file.data(), nullptr));
+  return file;
+}
 }  // namespace windows
 
 inline int run_program(const std::vector<std::string>& command,
@@ -65,21 +82,27 @@ inline int run_program(const std::vector<std::string>& command,
   start.cb = sizeof(start);
   start.dwFlags = STARTF_USESTDHANDLES;
   std::array<HANDLE, 3> handles{};
+  bool complete = true;
   for (std::size_t i = 0; i < 3; ++i) {
     const HANDLE stream = windows::handle_of(streams[i].handle());
     SetFilePointer(stream, 0, nullptr, FILE_BEGIN);
-    DuplicateHandle(GetCurrentProcess(), stream, GetCurrentProcess(), &handles[i], 0, TRUE,
-                    DUPLICATE_SAME_ACCESS);
+    complete = DuplicateHandle(GetCurrentProcess(), stream, GetCurrentProcess(), &handles[i], 0,
+                               TRUE, DUPLICATE_SAME_ACCESS) != 0 &&
+               complete;
   }
   start.hStdInput = handles[0];
   start.hStdOutput = handles[1];
   start.hStdError = handles[2];
   PROCESS_INFORMATION child{};
   std::wstring line = windows::command_line(command);
-  const bool started = CreateProcessW(nullptr, line.data(), nullptr, nullptr, TRUE, 0, nullptr,
-                                      nullptr, &start, &child) != 0;
+  const std::wstring program = windows::program_in_path(command[0]);
+  const bool started = complete && !program.empty() &&
+                       CreateProcessW(program.c_str(), line.data(), nullptr, nullptr, TRUE, 0,
+                                      nullptr, nullptr, &start, &child) != 0;
   for (const HANDLE handle : handles) {
-    CloseHandle(handle);
+    if (handle != nullptr) {
+      CloseHandle(handle);
+    }
   }
   if (!started) {
     return program_not_found;
@@ -101,6 +124,17 @@ inline int run_program(const std::vector<std::string>& /*command*/,
 
 #else
 
+namespace posix {
+/// The variables that this program passes on to those that it starts.
+[[nodiscard]] inline char** environment() {
+#if defined(__APPLE__)
+  return *::_NSGetEnviron();
+#else
+  return ::environ;
+#endif
+}
+}  // namespace posix
+
 inline int run_program(const std::vector<std::string>& command,
                        const std::array<file, 3>& streams) {
   std::vector<char*> arguments;
@@ -113,20 +147,25 @@ inline int run_program(const std::vector<std::string>& command,
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   std::array<int, 3> numbers{};
+  bool complete = true;
   for (std::size_t i = 0; i < 3; ++i) {
     // The number must be above the numbers 0 to 2 of the standard streams, which it replaces in the
     // program.
     numbers[i] = ::fcntl(static_cast<int>(streams[i].handle()), F_DUPFD_CLOEXEC, 3);
-    ::posix_spawn_file_actions_adddup2(&actions, numbers[i], static_cast<int>(i));
+    complete = numbers[i] >= 0 &&
+               ::posix_spawn_file_actions_adddup2(&actions, numbers[i], static_cast<int>(i)) == 0 &&
+               complete;
   }
   pid_t child = 0;
-  const int failure =
-      ::posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  const bool started = complete && ::posix_spawnp(&child, arguments[0], &actions, nullptr,
+                                                  arguments.data(), posix::environment()) == 0;
   ::posix_spawn_file_actions_destroy(&actions);
   for (const int number : numbers) {
-    ::close(number);
+    if (number >= 0) {
+      ::close(number);
+    }
   }
-  if (failure != 0) {
+  if (!started) {
     return program_not_found;
   }
   int status = 0;  // stays 0 if this process ignores SIGCHLD

@@ -3,17 +3,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <system_error>
 #include <utility>
 
 namespace glia::platform {
 
-/// What came of an attempt to lock a file.
+/// The result of an attempt to lock a file.
 enum class lock_result : std::uint8_t { acquired, refused, unsupported };
 
-/// An open file. Child processes do not inherit it. Functions that can fail set `failure`, as those
-/// of `std::filesystem` do; they clear it if they succeed.
+/// An open file. Programs that this program starts do not inherit it. Functions that can fail set
+/// `failure`, as those of `std::filesystem` do; they clear it if they succeed.
 class file {
  public:
   /// No file.
@@ -46,11 +47,12 @@ class file {
   /// Whether this is neither a folder nor a pipe nor a device.
   [[nodiscard]] bool is_regular() const noexcept;
   /// The size in bytes; 0 if the system does not say.
-  [[nodiscard]] std::size_t size() const noexcept;
+  [[nodiscard]] std::uint64_t size() const noexcept;
   /// Whether the file no longer has a name.
   [[nodiscard]] bool is_removed() const noexcept;
 
-  /// Writes all bytes at the end of what has been written.
+  /// Writes all bytes at the end of those that `write` has written. Do not use it together with
+  /// `write_at` and `read_at`, which move this position on Windows.
   void write(std::span<const std::byte> bytes, std::error_code& failure);
   /// Writes all bytes at a position. Several threads may call this at the same time.
   void write_at(std::uint64_t position, std::span<const std::byte> bytes,
@@ -62,6 +64,10 @@ class file {
   void reserve(std::uint64_t bytes, std::error_code& failure);
   /// Waits until the bytes are on the disk.
   void synchronize(std::error_code& failure);
+
+  /// Sets who may read and write the file, if the system has such permissions. On Windows it does
+  /// nothing.
+  void set_permissions(std::filesystem::perms permissions) noexcept;
 
   /// Waits until no other program holds a lock on the file, and locks it if the file system can.
   void lock();
@@ -81,9 +87,20 @@ class file {
 
   explicit file(std::intptr_t handle) : handle_(handle) {}
   void close() noexcept;
+  /// Returns the size for `map`. Fails with `std::errc::file_too_large` if a pointer has too few
+  /// bits for it.
+  [[nodiscard]] std::size_t mappable_size(std::error_code& failure) const;
 
   std::intptr_t handle_ = no_handle;
 };
+
+inline std::size_t file::mappable_size(std::error_code& failure) const {
+  const std::uint64_t bytes = size();
+  failure = bytes <= std::numeric_limits<std::size_t>::max() / 2
+                ? std::error_code{}
+                : std::make_error_code(std::errc::file_too_large);
+  return static_cast<std::size_t>(bytes);
+}
 
 /// Gives a file the name of another one, which is replaced.
 void replace_file(const std::filesystem::path& path, const std::filesystem::path& target,

@@ -2,7 +2,8 @@
 
 #if defined(__wasm__)
 
-#include <atomic>
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -73,15 +74,18 @@ inline void file::close() noexcept {
   }
 }
 
-inline bool file::is_regular() const noexcept { return true; }
+inline bool file::is_regular() const noexcept {
+  struct stat status {};
+  return ::fstat(::fileno(none::stream_of(handle_)), &status) == 0 && S_ISREG(status.st_mode);
+}
 
-inline std::size_t file::size() const noexcept {
+inline std::uint64_t file::size() const noexcept {
   std::FILE* const stream = none::stream_of(handle_);
   const long position = std::ftell(stream);
   std::fseek(stream, 0, SEEK_END);
   const long end = std::ftell(stream);
   std::fseek(stream, position, SEEK_SET);
-  return end < 0 ? 0 : static_cast<std::size_t>(end);
+  return end < 0 ? 0 : static_cast<std::uint64_t>(end);
 }
 
 inline bool file::is_removed() const noexcept { return false; }
@@ -119,13 +123,17 @@ inline void file::reserve(std::uint64_t bytes, std::error_code& failure) {
 }
 
 inline void file::synchronize(std::error_code& failure) { failure.clear(); }
+inline void file::set_permissions(std::filesystem::perms /*permissions*/) noexcept {}
 inline void file::lock() {}
 inline lock_result file::try_lock(bool /*shared*/) { return lock_result::acquired; }
 inline void file::unlock() {}
 
 /// Reads the file into memory, since there is no mapping.
 inline std::span<const std::byte> file::map(std::error_code& failure) const {
-  const std::size_t bytes = size();
+  const std::size_t bytes = mappable_size(failure);
+  if (failure) {
+    return {};
+  }
   auto* const copy = static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
   if (copy == nullptr) {
     failure = std::make_error_code(std::errc::not_enough_memory);

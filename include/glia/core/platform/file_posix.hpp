@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -42,12 +43,15 @@ inline void note(bool succeeded, std::error_code& failure) {
   return descriptor;
 }
 
-/// Calls `call(bytes, position)` until all bytes are transferred.
+/// Calls `call(bytes, position)` until all bytes are transferred. macOS transfers less than 2 GiB
+/// at once.
 template <class Bytes, class Call>
 void transfer(Bytes bytes, std::uint64_t position, std::error_code& failure, const Call& call) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 30U;
   failure.clear();
   while (!bytes.empty()) {
-    const ssize_t count = call(bytes, static_cast<off_t>(position));
+    const ssize_t count =
+        call(bytes.first(std::min(bytes.size(), most_bytes)), static_cast<off_t>(position));
     if (count < 0 && errno == EINTR) {
       continue;
     }
@@ -98,10 +102,11 @@ inline bool file::is_regular() const noexcept {
   return ::fstat(static_cast<int>(handle_), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-inline std::size_t file::size() const noexcept {
+inline std::uint64_t file::size() const noexcept {
   struct stat status {};
-  return ::fstat(static_cast<int>(handle_), &status) == 0 ? static_cast<std::size_t>(status.st_size)
-                                                          : 0;
+  return ::fstat(static_cast<int>(handle_), &status) == 0
+             ? static_cast<std::uint64_t>(status.st_size)
+             : 0;
 }
 
 inline bool file::is_removed() const noexcept {
@@ -132,7 +137,8 @@ inline void file::read_at(std::uint64_t position, std::span<std::byte> bytes,
 inline void file::reserve(std::uint64_t bytes, std::error_code& failure) {
 #if defined(__APPLE__)
   fstore_t request{F_ALLOCATEALL, F_PEOFPOSMODE, 0, static_cast<off_t>(bytes), 0};
-  posix::note(::fcntl(static_cast<int>(handle_), F_PREALLOCATE, &request) == 0 &&
+  posix::note((::fcntl(static_cast<int>(handle_), F_PREALLOCATE, &request) == 0 ||
+               errno == ENOTSUP) &&  // on network file systems
                   ::ftruncate(static_cast<int>(handle_), static_cast<off_t>(bytes)) == 0,
               failure);
 #else
@@ -145,9 +151,20 @@ inline void file::reserve(std::uint64_t bytes, std::error_code& failure) {
 }
 
 inline void file::synchronize(std::error_code& failure) {
+#if defined(__APPLE__)
+  // Here, fsync does not wait for the cache of the disk.
+  if (::fcntl(static_cast<int>(handle_), F_FULLFSYNC) == 0) {
+    failure.clear();
+    return;
+  }
+#endif
   posix::note(::fsync(static_cast<int>(handle_)) == 0 || errno == EINVAL || errno == ENOTSUP ||
                   errno == ENOSYS,  // some file systems cannot
               failure);
+}
+
+inline void file::set_permissions(std::filesystem::perms permissions) noexcept {
+  ::fchmod(static_cast<int>(handle_), static_cast<mode_t>(permissions));
 }
 
 inline void file::lock() {
@@ -165,7 +182,10 @@ inline lock_result file::try_lock(bool shared) {
 inline void file::unlock() { ::flock(static_cast<int>(handle_), LOCK_UN); }
 
 inline std::span<const std::byte> file::map(std::error_code& failure) const {
-  const std::size_t bytes = size();
+  const std::size_t bytes = mappable_size(failure);
+  if (failure) {
+    return {};
+  }
   void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, static_cast<int>(handle_), 0);
   posix::note(mapped != MAP_FAILED, failure);
   return failure ? std::span<const std::byte>{}

@@ -24,7 +24,7 @@ namespace windows {
   result.OffsetHigh = static_cast<DWORD>(position >> 32U);
   return result;
 }
-/// What is locked is not a byte of the file, because Windows lets nobody else read locked bytes.
+/// Locks lie far behind the end of the file, because Windows lets nobody else read locked bytes.
 inline constexpr std::uint64_t lock_position = std::uint64_t{1} << 62U;
 
 [[nodiscard]] inline HANDLE handle_of(std::intptr_t handle) {
@@ -110,10 +110,10 @@ inline bool file::is_regular() const noexcept {
          (status.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) == 0;
 }
 
-inline std::size_t file::size() const noexcept {
+inline std::uint64_t file::size() const noexcept {
   LARGE_INTEGER bytes{};
   return GetFileSizeEx(windows::handle_of(handle_), &bytes) != 0
-             ? static_cast<std::size_t>(bytes.QuadPart)
+             ? static_cast<std::uint64_t>(bytes.QuadPart)
              : 0;
 }
 
@@ -159,6 +159,8 @@ inline void file::synchronize(std::error_code& failure) {
   windows::note(FlushFileBuffers(windows::handle_of(handle_)) != 0, failure);
 }
 
+inline void file::set_permissions(std::filesystem::perms /*permissions*/) noexcept {}
+
 inline void file::lock() {
   OVERLAPPED part = windows::at_position(windows::lock_position);
   LockFileEx(windows::handle_of(handle_), LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, &part);
@@ -181,6 +183,10 @@ inline void file::unlock() {
 }
 
 inline std::span<const std::byte> file::map(std::error_code& failure) const {
+  const std::size_t bytes = mappable_size(failure);
+  if (failure) {
+    return {};
+  }
   const HANDLE mapping =
       CreateFileMappingW(windows::handle_of(handle_), nullptr, PAGE_READONLY, 0, 0, nullptr);
   windows::note(mapping != nullptr, failure);
@@ -191,7 +197,7 @@ inline std::span<const std::byte> file::map(std::error_code& failure) const {
   windows::note(mapped != nullptr, failure);
   CloseHandle(mapping);  // the mapped bytes keep what they need
   return failure ? std::span<const std::byte>{}
-                 : std::span(static_cast<const std::byte*>(mapped), size());
+                 : std::span(static_cast<const std::byte*>(mapped), bytes);
 }
 
 inline void file::unmap(std::span<const std::byte> bytes) noexcept {
@@ -201,13 +207,16 @@ inline void file::unmap(std::span<const std::byte> bytes) noexcept {
 inline void replace_file(const std::filesystem::path& path, const std::filesystem::path& target,
                          std::error_code& failure) {
   // Another program that opens or replaces the target has it for a moment, and searches for viruses
-  // take longer.
+  // take longer. A folder and a read-only file are never replaced.
   constexpr int tries = 200;
   for (int i = 0; i < tries; ++i) {
     windows::note(MoveFileExW(windows::api_path(path).c_str(), windows::api_path(target).c_str(),
                               MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) != 0,
                   failure);
-    if (failure != std::errc::permission_denied || std::filesystem::is_directory(target)) {
+    const DWORD attributes = GetFileAttributesW(windows::api_path(target).c_str());
+    if (failure != std::errc::permission_denied ||
+        (attributes != INVALID_FILE_ATTRIBUTES &&
+         (attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_READONLY)) != 0)) {
       return;
     }
     Sleep(5);

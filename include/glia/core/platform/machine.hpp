@@ -107,9 +107,7 @@ using core_set = std::bitset<1024>;
 /// Returns the path of the running program; empty if the system does not say.
 [[nodiscard]] inline std::filesystem::path program_path() {
 #if defined(_WIN32)
-  std::wstring path(32768, L'\0');
-  path.resize(GetModuleFileNameW(nullptr, path.data(), static_cast<DWORD>(path.size())));
-  return path;
+  return windows::module_path(nullptr);
 #elif defined(__APPLE__)
   std::string path(4096, '\0');
   auto size = static_cast<std::uint32_t>(path.size());

@@ -10,6 +10,7 @@
 #endif
 
 #include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -29,7 +30,7 @@ namespace glia::platform {
   return 0;
 }
 
-/// Returns the resident memory of this process in bytes, or 0 if the system does not report it.
+/// Returns the resident memory of this process in bytes, or 0 if it is not known, as on macOS.
 [[nodiscard]] inline std::size_t resident_bytes() {
 #if defined(_WIN32)
   PROCESS_MEMORY_COUNTERS counters{};
@@ -74,19 +75,20 @@ namespace glia::platform {
 #endif
 }
 
-/// Returns the memory of the machine in bytes, or 0 if the system does not report it.
-[[nodiscard]] inline std::size_t machine_bytes() {
+/// Returns the memory of the machine in bytes, or 0 if the system does not report it. It can be
+/// larger than the memory that a program with pointers of 32 bits can use.
+[[nodiscard]] inline std::uint64_t machine_bytes() {
 #if defined(_WIN32)
   MEMORYSTATUSEX status{};
   status.dwLength = sizeof(status);
-  return GlobalMemoryStatusEx(&status) != 0 ? static_cast<std::size_t>(status.ullTotalPhys) : 0;
+  return GlobalMemoryStatusEx(&status) != 0 ? status.ullTotalPhys : 0;
 #elif defined(__wasm__)
   return 0;
 #else
   const long pages = ::sysconf(_SC_PHYS_PAGES);
-  return pages > 0
-             ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))
-             : 0;
+  return pages > 0 ? static_cast<std::uint64_t>(pages) *
+                         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))
+                   : 0;
 #endif
 }
 

@@ -59,9 +59,7 @@ template <class Function>
           reinterpret_cast<LPCWSTR>(function), &module) == 0) {
     return {};
   }
-  std::wstring path(32768, L'\0');
-  path.resize(GetModuleFileNameW(module, path.data(), static_cast<DWORD>(path.size())));
-  return path;
+  return windows::module_path(module);
 #elif defined(__wasm__)
   static_cast<void>(function);
   return {};

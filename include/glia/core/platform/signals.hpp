@@ -19,12 +19,10 @@ inline constexpr std::array<int, 2> stop_signals{SIGINT, SIGTERM};
 
 /// Returns the name of one of `stop_signals`.
 [[nodiscard]] constexpr const char* signal_name(int number) noexcept {
-  return number == SIGINT                                 ? "Ctrl-C"
-         : number == stop_signals[1] && number == SIGTERM ? "SIGTERM"
-                                                          : "Ctrl-Break";
+  return number == SIGINT ? "Ctrl-C" : stop_signals[1] == SIGTERM ? "SIGTERM" : "Ctrl-Break";
 }
 
-/// What happens at a signal. `install` gives it a function that is called at the first signal only:
+/// The action at a signal. `install` gives it a function that is called at the first signal only:
 /// the second has the system's action. `restore` gives it back what it had.
 class signal_action {
  public:

@@ -26,8 +26,8 @@ namespace windows {
 }  // namespace windows
 #endif
 
-/// Whether a stream belongs to a terminal. A terminal of Windows is made to understand the escape
-/// sequences of the others; one that cannot is none.
+/// Returns whether a stream belongs to a terminal that understands escape sequences. On Windows,
+/// this turns them on for the terminals of `output` and `errors`.
 [[nodiscard]] inline bool is_terminal(standard_stream stream) {
 #if defined(_WIN32)
   const HANDLE console = windows::handle_of(stream);

@@ -62,15 +62,26 @@ inline void note(bool succeeded, std::error_code& failure) {
   failure = succeeded ? std::error_code{} : last_error();
 }
 
+/// Returns the file of a loaded program or library. Null is the running program.
+[[nodiscard]] inline std::filesystem::path module_path(HMODULE module) {
+  std::wstring path(32768, L'\0');
+  path.resize(GetModuleFileNameW(module, path.data(), static_cast<DWORD>(path.size())));
+  return path;
+}
+
 /// Returns a path in the form that may be longer than 260 characters, if it needs this form.
 [[nodiscard]] inline std::wstring api_path(const std::filesystem::path& path) {
   constexpr std::size_t longest_plain = 247;  // the limit of folders; files may be 12 longer
   std::error_code failure;
   const std::filesystem::path absolute = std::filesystem::absolute(path, failure);
-  if (failure || absolute.native().size() <= longest_plain || path.native().starts_with(L"\\\\")) {
+  if (failure || absolute.native().size() <= longest_plain) {
     return path.native();
   }
-  return L"\\\\?\\" + absolute.lexically_normal().make_preferred().native();
+  const std::wstring full = absolute.lexically_normal().make_preferred().native();
+  if (full.starts_with(L"\\\\?\\") || full.starts_with(L"\\\\.\\")) {
+    return full;
+  }
+  return full.starts_with(L"\\\\") ? L"\\\\?\\UNC" + full.substr(1) : L"\\\\?\\" + full;
 }
 
 }  // namespace glia::platform::windows

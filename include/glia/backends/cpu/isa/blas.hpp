@@ -78,19 +78,24 @@ struct blas_functions {
 #endif
 }
 
+/// Returns whether OpenBLAS's kernels for a processor type use AVX2 or AVX-512. An OpenBLAS that is
+/// built for a single type writes its name in capital letters.
+[[nodiscard]] inline bool has_avx2_kernels(std::string_view core_name) {
+  constexpr std::array<std::string_view, 5> known{"haswell", "zen", "skylakex", "cooperlake",
+                                                  "sapphirerapids"};
+  const auto same = [](char name, char letter) { return name == (letter | 0x20); };
+  return std::any_of(known.begin(), known.end(), [&](std::string_view name) {
+    return std::equal(name.begin(), name.end(), core_name.begin(), core_name.end(), same);
+  });
+}
+
 /// Returns whether BLAS has kernels for the instruction set. If a processor is newer than OpenBLAS,
 /// OpenBLAS selects kernels for an old processor. These kernels reach a fifth of the speed. For
 /// example, 0.3.21 treats an Emerald Rapids as a Prescott. If a BLAS library does not report its
 /// processor type, the result is true.
 [[nodiscard]] inline bool blas_knows(isa level) {
-  if (level == isa::baseline || blas().core_name == nullptr) {
-    return true;
-  }
-  constexpr std::array<std::string_view, 5> with_avx512{"SkylakeX", "Cooperlake", "SapphireRapids",
-                                                        "Zen", "Haswell"};
-  const std::string_view core = blas().core_name();
-  const auto* last = level == isa::avx512 ? with_avx512.end() - 1 : with_avx512.end();
-  return std::find(with_avx512.begin(), last, core) != last;
+  return level == isa::baseline || blas().core_name == nullptr ||
+         has_avx2_kernels(blas().core_name());
 }
 
 }  // namespace glia::cpu_loops

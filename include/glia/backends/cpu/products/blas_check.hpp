@@ -73,7 +73,8 @@ template <class T>
 /// Whether loops use BLAS for the products for which it is faster, or the reason why not.
 enum class blas_use : std::uint8_t { used, absent, slower, unknown_processor, wrong };
 
-/// Returns whether the loops of an instruction set use BLAS. Checks BLAS only if they would.
+/// Returns whether the loops of an instruction set use BLAS, or why they do not. Checks BLAS only
+/// if they would.
 template <class T>
 [[nodiscard]] blas_use use_of_blas(isa level) {
   if constexpr (!has_blas) {
