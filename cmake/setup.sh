@@ -31,7 +31,8 @@ case "${1:-}" in
   riscv64v) packages+=(g++-riscv64-linux-gnu clang-19 qemu-user) ;;
   libcxx) packages+=(clang-19 libc++-19-dev libc++abi-19-dev) ;;
   windows)
-    packages+=(clang-19 lld-19 g++-mingw-w64-x86-64-posix binutils-mingw-w64-x86-64 libz-mingw-w64-dev wine wine64 python3-pip)
+    packages+=(clang-19 lld-19 g++-mingw-w64-x86-64-posix binutils-mingw-w64-x86-64 libz-mingw-w64-dev wine wine64
+      python3-pip protobuf-compiler)
     ;;
 esac
 if [[ "${1:-}" == web ]]; then

@@ -47,7 +47,8 @@ inline xt::xarray<float> array_of(const std::string& bytes) {
 /// Calls f(case) for each case of a file.
 inline void for_each_operator_case(const std::filesystem::path& path,
                                    const std::function<void(const operator_case&)>& f) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.string().c_str(), "rb"),
+                                                        gzclose);
   if (file == nullptr) {
     throw glia::data_error(path.string() + ": cannot be read");
   }

@@ -1,5 +1,3 @@
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -21,6 +19,7 @@
 #include "helpers.hpp"
 #include "messages.hpp"
 #include "onnx/models.hpp"
+#include "posix.hpp"
 #include "temporary_folder.hpp"
 
 using glia::onnx_model;
@@ -317,6 +316,7 @@ TEST_CASE("weights in a file beside the model are read there, and nowhere else")
     test::write_message(message, scratch.path() / name);
     return reading();
   };
+#if GLIA_TEST_HAS_POSIX
   const test::temporary_folder other;
   const std::string data = name + ".data";
   std::filesystem::copy(test::onnx_folder() / data, other.path() / data);
@@ -340,6 +340,13 @@ TEST_CASE("weights in a file beside the model are read there, and nowhere else")
   CHECK(test::message_of<glia::data_error>([&] {
           onnx_model file{other.path() / "cache" / "model.onnx"};
         }).empty());
+#else
+  for (const char* location :
+       {"C:/data", "C:data", "\\data", "\\\\server\\data", "a\\..\\..\\data"}) {
+    CAPTURE(location);
+    CHECK(test::contains(reading_from(location), "expected a file in the folder of the model"));
+  }
+#endif
 }
 
 TEST_CASE("float16 weights of an ONNX file are the numbers that they stand for") {

@@ -1,6 +1,5 @@
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <glia/core/platform/machine.hpp>
 #include <glia/core/platform/plain_number.hpp>
@@ -97,7 +96,6 @@ TEST_CASE("a number outside the range of float is an error, not infinity") {
   }
   errno = 0;
   CHECK(glia::platform::plain_number<float>("1.5e3", nullptr) == 1500);
-  CHECK(std::isinf(glia::platform::plain_number<float>("inf", nullptr)));
   CHECK(errno == 0);
 }
 

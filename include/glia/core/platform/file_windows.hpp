@@ -206,17 +206,20 @@ inline void file::unmap(std::span<const std::byte> bytes) noexcept {
 
 inline void replace_file(const std::filesystem::path& path, const std::filesystem::path& target,
                          std::error_code& failure) {
+  const DWORD attributes = GetFileAttributesW(windows::api_path(target).c_str());
+  if (attributes != INVALID_FILE_ATTRIBUTES &&
+      (attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_READONLY)) != 0) {
+    failure = std::make_error_code(std::errc::permission_denied);
+    return;
+  }
   // Another program that opens or replaces the target has it for a moment, and searches for viruses
-  // take longer. A folder and a read-only file are never replaced.
+  // take longer.
   constexpr int tries = 200;
   for (int i = 0; i < tries; ++i) {
     windows::note(MoveFileExW(windows::api_path(path).c_str(), windows::api_path(target).c_str(),
                               MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) != 0,
                   failure);
-    const DWORD attributes = GetFileAttributesW(windows::api_path(target).c_str());
-    if (failure != std::errc::permission_denied ||
-        (attributes != INVALID_FILE_ATTRIBUTES &&
-         (attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_READONLY)) != 0)) {
+    if (failure != std::errc::permission_denied) {
       return;
     }
     Sleep(5);

@@ -72,14 +72,12 @@ inline void note(bool succeeded, std::error_code& failure) {
 /// Returns a path in the form that may be longer than 260 characters, if it needs this form.
 [[nodiscard]] inline std::wstring api_path(const std::filesystem::path& path) {
   constexpr std::size_t longest_plain = 247;  // the limit of folders; files may be 12 longer
-  std::error_code failure;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, failure);
-  if (failure || absolute.native().size() <= longest_plain) {
+  std::wstring full(32768, L'\0');
+  full.resize(
+      GetFullPathNameW(path.c_str(), static_cast<DWORD>(full.size()), full.data(), nullptr));
+  const bool is_plain = !full.starts_with(L"\\\\?\\") && !full.starts_with(L"\\\\.\\");
+  if (full.size() <= longest_plain || !is_plain) {
     return path.native();
-  }
-  const std::wstring full = absolute.lexically_normal().make_preferred().native();
-  if (full.starts_with(L"\\\\?\\") || full.starts_with(L"\\\\.\\")) {
-    return full;
   }
   return full.starts_with(L"\\\\") ? L"\\\\?\\UNC" + full.substr(1) : L"\\\\?\\" + full;
 }

@@ -176,7 +176,7 @@ class model_content {
     require<data_error>(!is_memory_, "the tensor '", tensor, "' refers to the file '", location,
                         "', but a model in memory has no folder; write the weights into the model");
     const fs::path relative(location);
-    bool inside = !location.empty() && relative.is_relative();
+    bool inside = !location.empty() && !relative.has_root_path();  // also "C:name" on Windows
     for (const auto& part : relative) {
       inside = inside && part != "..";
     }
