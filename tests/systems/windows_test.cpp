@@ -77,7 +77,7 @@ TEST_CASE("a read-only file is not replaced, and nothing is left beside it") {
 }
 
 TEST_CASE("long paths have the form that Windows needs for them") {
-  const std::wstring name(240, L'x');
+  const std::wstring name(250, L'x');
   using glia::platform::windows::api_path;
   CHECK(api_path(L"C:/a/file") == L"C:/a/file");
   CHECK(api_path(L"C:/a/../b/" + name) == L"\\\\?\\C:\\b\\" + name);
