@@ -79,7 +79,12 @@ class child_process {
   }
 
   void kill() const { TerminateProcess(process_, killed); }
-  void interrupt() const { GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, id_); }
+  void interrupt() const {
+    if (GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, id_) == 0) {
+      throw std::runtime_error("Ctrl-Break cannot be sent: error " +
+                               std::to_string(GetLastError()));
+    }
+  }
   [[nodiscard]] static bool can_interrupt() {
     DWORD programs = 0;
     return GetConsoleProcessList(&programs, 1) > 0;
