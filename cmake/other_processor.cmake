@@ -1,8 +1,9 @@
 # Toolchain for another processor under Linux, with Debian's cross compilers; programs run in QEMU.
 #
-#   cmake --toolchain cmake/other_processor.cmake -DGLIA_PROCESSOR=PROCESSOR ...
+#   cmake --toolchain cmake/other_processor.cmake -DGLIA_PROCESSOR=PROCESSOR [-DGLIA_EMULATOR=PROGRAM] ...
 #
-# PROCESSOR is aarch64, i386, riscv64, riscv64v (with vectors, compiled by clang 19) or s390x.
+# PROCESSOR is aarch64, i386, riscv64, riscv64v (with vectors, compiled by clang 19) or s390x. PROGRAM is by default
+# the system's QEMU.
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES GLIA_PROCESSOR)
 string(REGEX REPLACE "v$" "" CMAKE_SYSTEM_PROCESSOR "${GLIA_PROCESSOR}")
 set(CMAKE_SYSTEM_NAME Linux)
@@ -30,9 +31,10 @@ else()
   set(CMAKE_C_COMPILER ${triple}-gcc)
   set(CMAKE_CXX_COMPILER ${triple}-g++)
 endif()
+set(GLIA_EMULATOR qemu-${CMAKE_SYSTEM_PROCESSOR} CACHE STRING "")
 # Where this machine runs programs of that processor, too, the loader would find its libraries first.
 set(CMAKE_CROSSCOMPILING_EMULATOR
-    qemu-${CMAKE_SYSTEM_PROCESSOR} ${glia_emulator_options} -L /usr/${triple} -E LD_LIBRARY_PATH=/usr/${triple}/lib)
+    ${GLIA_EMULATOR} ${glia_emulator_options} -L /usr/${triple} -E LD_LIBRARY_PATH=/usr/${triple}/lib)
 
 # Debian keeps the packages of header-only libraries in the folder of the building machine.
 file(GLOB packages /usr/lib/*-linux-gnu/cmake)
