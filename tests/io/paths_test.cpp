@@ -1,3 +1,4 @@
+#include <glia/core/utf8_path.hpp>
 #include <glia/data/csv.hpp>
 #include <glia/glia.hpp>
 #include <glia/io/event_file.hpp>
@@ -47,8 +48,7 @@ void write_and_read(const std::filesystem::path& folder) {
 TEST_CASE("names of files may have any characters, and are written in UTF-8 in errors") {
   const test::temporary_folder scratch;
   const std::string name = "größe 数字 🙂";
-  const auto folder =
-      scratch.path() / std::filesystem::path(std::u8string(name.begin(), name.end()));
+  const auto folder = scratch.path() / glia::detail::utf8_path(name);
   std::filesystem::create_directory(folder);
   write_and_read(folder);
   CHECK(test::contains(

@@ -15,6 +15,8 @@
 #include <vector>
 #include <xtensor/xview.hpp>
 
+#include <glia/core/utf8_path.hpp>
+
 #include "catch.hpp"
 #include "helpers.hpp"
 #include "messages.hpp"
@@ -316,6 +318,10 @@ TEST_CASE("weights in a file beside the model are read there, and nowhere else")
     test::write_message(message, scratch.path() / name);
     return reading();
   };
+  const std::string letters = "größe 数字.data";
+  std::filesystem::copy(test::onnx_folder() / (name + ".data"),
+                        scratch.path() / glia::detail::utf8_path(letters));
+  CHECK(reading_from(letters).empty());
 #if GLIA_TEST_HAS_POSIX
   const test::temporary_folder other;
   const std::string data = name + ".data";

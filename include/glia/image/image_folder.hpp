@@ -15,6 +15,7 @@
 #include "glia/core/error.hpp"
 #include "glia/core/random.hpp"
 #include "glia/core/thread_pool.hpp"
+#include "glia/core/utf8_path.hpp"
 #include "glia/data/dataset.hpp"
 #include "glia/image/image.hpp"
 #include "glia/image/read_image.hpp"
@@ -168,7 +169,7 @@ class image_folder {
       auto match = folders.end();
       for (const std::string& form : {name, name + "s"}) {
         if (match == folders.end()) {
-          match = std::find(folders.begin(), folders.end(), folder / form);
+          match = std::find(folders.begin(), folders.end(), folder / detail::utf8_path(form));
         }
       }
       if (match == folders.end()) {

@@ -13,6 +13,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/random.hpp"
+#include "glia/core/utf8_path.hpp"
 #include "glia/data/dataset.hpp"
 #include "glia/image/image_folder.hpp"
 
@@ -110,7 +111,8 @@ class segmentation_folder {
     if (first != files.end()) {
       const auto missing = std::count_if(files.begin(), files.end(), alone);
       throw data_error(
-          text(first->second.string(), ": expected a file ", (folder / first->first).string(),
+          text(first->second.string(), ": expected a file ",
+               (folder / detail::utf8_path(first->first)).string(),
                ".png, or with another suffix, which is the ", partner, ", found none",
                missing > 1 ? text(" (and none for ", missing - 1, " other files)") : "",
                "; add the ", partner, " or remove the ", kind));

@@ -15,6 +15,7 @@
 #include "glia/core/error.hpp"
 #include "glia/core/file_source.hpp"
 #include "glia/core/output_kind.hpp"
+#include "glia/core/utf8_path.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/onnx/onnx_options.hpp"
 #include "glia/onnx/reading/read.hpp"
@@ -112,7 +113,7 @@ class onnx_model {
   }
   [[nodiscard]] glia::output_kind output_kind() const { return interface_.gives; }
   [[nodiscard]] std::string description() const {
-    return text("onnx_model(", std::filesystem::path(content_->name()).filename().string(), ')');
+    return text("onnx_model(", glia::detail::utf8_path(content_->name()).filename().string(), ')');
   }
   /// Returns the metadata of the file, such as class names and preprocessing, by key.
   [[nodiscard]] std::map<std::string, std::string> metadata() const {

@@ -18,6 +18,7 @@
 #include "glia/core/file_source.hpp"
 #include "glia/core/input_file.hpp"
 #include "glia/core/mapped_file.hpp"
+#include "glia/core/utf8_path.hpp"
 #include "glia/onnx/proto.hpp"
 #include "glia/onnx/reading/tensor.hpp"
 #include "glia/onnx/reading/tensor_data.hpp"
@@ -175,7 +176,7 @@ class model_content {
     namespace fs = std::filesystem;
     require<data_error>(!is_memory_, "the tensor '", tensor, "' refers to the file '", location,
                         "', but a model in memory has no folder; write the weights into the model");
-    const fs::path relative(location);
+    const fs::path relative = glia::detail::utf8_path(location);
     bool inside = !location.empty() && !relative.has_root_path();  // also "C:name" on Windows
     for (const auto& part : relative) {
       inside = inside && part != "..";

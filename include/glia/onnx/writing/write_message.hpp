@@ -12,6 +12,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/inline.hpp"
+#include "glia/core/utf8_path.hpp"
 #include "glia/core/whole_file.hpp"
 #include "glia/onnx/proto.hpp"
 #include "glia/onnx/writing/write.hpp"
@@ -83,7 +84,7 @@ GLIA_INLINE void write_message(::onnx::ModelProto& model, const std::filesystem:
   std::string used;
   if (model.ByteSizeLong() > limit) {
     used = old == first ? second : first;
-    detail::move_weights(model, path.parent_path() / used);
+    detail::move_weights(model, path.parent_path() / glia::detail::utf8_path(used));
   }
   require<data_error>(model.ByteSizeLong() <= std::numeric_limits<std::int32_t>::max(),
                       path.string(), ": the model has ", model.ByteSizeLong(),
@@ -94,7 +95,7 @@ GLIA_INLINE void write_message(::onnx::ModelProto& model, const std::filesystem:
   });
   if ((old == first || old == second) && old != used) {
     std::error_code ignored;
-    std::filesystem::remove(path.parent_path() / old, ignored);
+    std::filesystem::remove(path.parent_path() / glia::detail::utf8_path(old), ignored);
   }
 }
 
