@@ -11,8 +11,6 @@
 
 #if GLIA_TEST_HAS_POSIX
 #include <spawn.h>
-#else
-#include <filesystem>
 #endif
 
 namespace test {
@@ -58,7 +56,7 @@ class child_process {
   explicit child_process(const std::vector<std::string>& command) {
     std::wstring line;
     for (const std::string& argument : command) {
-      line += L'"' + std::filesystem::path(argument).native() + L"\" ";
+      line += L'"' + glia::detail::utf8_path(argument).native() + L"\" ";
     }
     STARTUPINFOW start{};
     start.cb = sizeof(start);

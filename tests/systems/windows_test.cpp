@@ -5,6 +5,7 @@
 #include <glia/core/platform/plain_number.hpp>
 #include <glia/core/platform/terminal.hpp>
 #include <glia/core/platform/windows_api.hpp>
+#include <glia/core/utf8_path.hpp>
 #include <glia/models/model_file.hpp>
 #include <glia/plot/run_program.hpp>
 #include <glia/training/interrupt.hpp>
@@ -41,7 +42,8 @@ TEST_CASE("a program's input, output and end are Windows's, too") {
 TEST_CASE("a program of the current folder is not run instead of one in PATH") {
   const test::temporary_folder scratch;
   const auto before = std::filesystem::current_path();
-  const auto copy = scratch.path() / "no-program-of-this-name.exe";
+  const std::string name = "no program größe 数字";
+  const auto copy = scratch.path() / glia::detail::utf8_path(name + ".exe");
   const auto program = glia::platform::program_path();
   std::filesystem::copy_file(program, copy);
   for (const auto& entry : std::filesystem::directory_iterator(program.parent_path())) {
@@ -50,7 +52,7 @@ TEST_CASE("a program of the current folder is not run instead of one in PATH") {
     }
   }
   std::filesystem::current_path(scratch.path());
-  const int searched = glia::plot::run_program({"no-program-of-this-name", "--help"}).status;
+  const int searched = glia::plot::run_program({name, "--help"}).status;
   const int named = glia::plot::run_program({copy.string(), "--help"}).status;
   std::filesystem::current_path(before);
   CHECK(searched == glia::plot::program_result::not_found);

@@ -103,10 +103,9 @@ class part_file {
     file_.synchronize(failure);
     require<data_error>(!failure, name_, ": writing failed (", failure.message(), ")");
     platform::replace_file(path_, target, failure);
-    require<data_error>(
-        !failure, name_, ": cannot be replaced (", failure.message(),
-        "); check that it is neither a folder nor read-only and that no program has it "
-        "open");
+    require<data_error>(!failure, name_, ": cannot be replaced (", failure.message(),
+                        "); check that it is neither a folder nor read-only and that no program "
+                        "has it open");
     replaced_ = true;
     // After a power failure, the file is complete under either name.
     platform::synchronize_folder(target.has_parent_path() ? target.parent_path() : ".");

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "glia/core/platform/file.hpp"
+#include "glia/core/utf8_path.hpp"
 
 namespace glia::platform {
 
@@ -56,11 +57,7 @@ namespace windows {
     line.append(backslashes, '\\');
     line += '"';
   }
-  std::wstring wide(line.size() + 1, L'\0');
-  wide.resize(static_cast<std::size_t>(
-      MultiByteToWideChar(CP_UTF8, 0, line.data(), static_cast<int>(line.size()), wide.data(),
-                          static_cast<int>(wide.size()))));
-  return wide;
+  return glia::detail::utf8_path(line).native();
 }
 
 /// Returns the file of a program; empty if it is not there. CreateProcessW would also look into the
@@ -95,7 +92,7 @@ inline int run_program(const std::vector<std::string>& command,
   start.hStdError = handles[2];
   PROCESS_INFORMATION child{};
   std::wstring line = windows::command_line(command);
-  const std::wstring program = windows::program_in_path(command[0]);
+  const std::wstring program = windows::program_in_path(glia::detail::utf8_path(command[0]));
   const bool started = complete && !program.empty() &&
                        CreateProcessW(program.c_str(), line.data(), nullptr, nullptr, TRUE, 0,
                                       nullptr, nullptr, &start, &child) != 0;
