@@ -2,6 +2,10 @@
 // machine, beside what the code assumes.
 //
 //   build/benchmarks/tune [--threads 2] [--rounds 30] [--isa avx2]
+//   build/benchmarks/tune --grid [--transposed first] [--threads 1] [--isa avx2]
+//
+// With --grid, it prints products of 210 sizes as a table: the share of the processor's peak that
+// glia's loops reach, and how many times as fast as BLAS they are.
 //
 // Times are the least of some rounds, of the ways in turn; run it on a quiet machine. A constant
 // that is wrong here may be right elsewhere: change it only for what several kinds of processor
@@ -17,6 +21,7 @@
 #include <glia/backends/cpu/products/products.hpp>
 #include <glia/testing/values.hpp>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -135,6 +140,124 @@ void report_products(const Loops& loops, const workers& team, std::size_t rounds
   }
 }
 
+/// The most multiplications and additions a second, in GFLOP, of one thread: sums in registers that
+/// do not wait for each other.
+template <class Vector>
+[[gnu::always_inline]] inline double peak_of_vectors() {
+  constexpr std::size_t count = 12;
+  constexpr std::size_t rounds = 4'000'000;
+  Vector sums[count];
+  for (std::size_t i = 0; i < count; ++i) {  // different numbers, so that no sum is left out
+    sums[i] = Vector{} + static_cast<float>(i);
+  }
+  const Vector factor = Vector{} + 0.5F;
+  const double us = microseconds([&]() __attribute__((always_inline)) {
+    for (std::size_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 12
+      for (std::size_t i = 0; i < count; ++i) {
+        sums[i] = sums[i] * factor + factor;
+      }
+    }
+  });
+  Vector total{};
+  for (const Vector& sum : sums) {
+    total += sum;
+  }
+  const volatile float result = total[0];  // so that the sums are computed
+  static_cast<void>(result);
+  return 2.0 * sizeof(Vector) / sizeof(float) * count * rounds / us / 1e3;
+}
+using four_floats [[gnu::vector_size(16)]] = float;
+double peak_of_baseline() { return peak_of_vectors<four_floats>(); }
+#if defined(__x86_64__)
+using eight_floats [[gnu::vector_size(32)]] = float;
+using sixteen_floats [[gnu::vector_size(64)]] = float;
+[[gnu::target("avx2,fma")]] double peak_of_avx2() { return peak_of_vectors<eight_floats>(); }
+[[gnu::target("avx512f,fma")]] double peak_of_avx512() { return peak_of_vectors<sixteen_floats>(); }
+#endif
+double peak(isa level) {
+  double most = 0;
+  for (int round = 0; round < 10; ++round) {
+#if defined(__x86_64__)
+    most = std::max(most, level == isa::avx512 ? peak_of_avx512()
+                          : level == isa::avx2 ? peak_of_avx2()
+                                               : peak_of_baseline());
+#else
+    most = std::max(most, peak_of_baseline());
+#endif
+  }
+  return most;
+}
+
+/// Products of 210 sizes as a table in Markdown.
+template <class Loops>
+void report_grid(const Loops& loops, const workers& team, transpose transposed_factor) {
+  using dense = dense_product<float, Loops>;
+  const std::vector<std::size_t> rows{1, 4, 16, 64, 256, 1024, 4096};
+  const std::vector<std::size_t> depths{16, 64, 256, 784, 1024, 4096};
+  const std::vector<std::size_t> columns{16, 64, 256, 1000, 4096};
+  const bool ta = transposed_factor == transpose::first;
+  const bool tb = transposed_factor == transpose::second;
+  const double most = peak(team.level()) * static_cast<double>(team.threads());
+  const memory_pool pool;
+  const cpu_loops::products<float> blas_way(team);
+  const detail::host_tensor<float> left = filled(pool, 4096 * 4096, 1, 1);
+  const detail::host_tensor<float> right = filled(pool, 4096 * 4096, 2, 1);
+  const detail::host_tensor<float> c(pool, {4096 * 4096});
+  std::printf("Peak %.0f GFLOP/s. Each cell: share of the peak, times the speed of BLAS.\n\n",
+              most);
+  std::printf("| k x n |");
+  for (const std::size_t m : rows) {
+    std::printf(" m = %zu |", m);
+  }
+  std::printf("\n| --- |");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::printf(" --- |");
+  }
+  std::printf("\n");
+  std::vector<double> ratios;
+  for (const std::size_t k : depths) {
+    for (const std::size_t n : columns) {
+      std::printf("| %zu x %zu |", k, n);
+      for (const std::size_t m : rows) {
+        const kernels::matmul_sizes s{m, n, k};
+        const matrix<float> a{left.data(), ta ? m : k, ta};
+        const matrix<float> b{right.data(), tb ? k : n, tb};
+        const double gflop = 2e-9 * static_cast<double>(m) * static_cast<double>(n * k);
+        // Short products are repeated, since the clock would take a part of their time.
+        const auto times = static_cast<std::size_t>(std::max(1.0, 20e-6 * 100 / gflop));
+        double panels = std::numeric_limits<double>::max();
+        double blas = panels;
+        double spent = 0;
+        for (int round = 0; round < 3 || spent < 30e3; ++round) {
+          panels = std::min(panels, microseconds([&] {
+                              for (std::size_t i = 0; i < times; ++i) {
+                                dense::multiply(loops, team, pool, a, b, c.data(), s, {});
+                              }
+                            }));
+          blas = std::min(blas, microseconds([&] {
+                            for (std::size_t i = 0; i < times; ++i) {
+                              blas_way.multiply_by_blas(a, b, c.data(), s, {});
+                            }
+                          }));
+          spent += panels + blas;
+        }
+        ratios.push_back(blas / panels);
+        std::printf(" %.2f, %.2f |", gflop * static_cast<double>(times) / panels * 1e6 / most,
+                    ratios.back());
+        std::fflush(stdout);
+      }
+      std::printf("\n");
+    }
+  }
+  std::sort(ratios.begin(), ratios.end());
+  std::printf(
+      "\nTimes the speed of BLAS: least %.2f, a twentieth is below %.2f, median %.2f; %td of %zu "
+      "are below 0.97.\n",
+      ratios.front(), ratios[ratios.size() / 20], ratios[ratios.size() / 2],
+      std::lower_bound(ratios.begin(), ratios.end(), 0.97) - ratios.begin(), ratios.size());
+}
+
 /// Gradients of outputs (N, H, W, O), dense and, up to where the code lists them, with fewer
 /// nonzeros.
 void report_gradients(const workers& team, std::size_t rounds) {
@@ -190,10 +313,16 @@ int main(int argc, char** argv) {
   std::size_t threads = 2;
   std::size_t rounds = 30;
   std::string chosen_isa = "best";
+  bool grid = false;
+  transpose transposed_factor = transpose::none;
   CLI::App app{"Prints where ways to compute the same meet on this machine"};
   app.add_option("--threads", threads);
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber);
   app.add_option("--isa", chosen_isa)->check(CLI::IsMember({"best", "avx2", "baseline"}));
+  app.add_flag("--grid", grid, "products of 210 sizes");
+  app.add_option("--transposed", transposed_factor, "factor of the grid")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, transpose>{
+          {"first", transpose::first}, {"second", transpose::second}}));
   CLI11_PARSE(app, argc, argv);
 
   const isa level = chosen_isa == "best"   ? best_isa()
@@ -202,6 +331,10 @@ int main(int argc, char** argv) {
   const workers team(threads, level, use_of_blas<float>(level) == blas_use::used);
   std::printf("instruction set %s, %zu threads, BLAS %s %s\n", isa_name(level).data(), threads,
               cpu_loops::blas_name().data(), team.blas_fits() ? "(used)" : "(not used)");
+  if (grid) {
+    with_isa(level, [&](auto loops) { report_grid(loops, team, transposed_factor); });
+    return 0;
+  }
   with_isa(level, [&](auto loops) { report_products(loops, team, rounds); });
   report_gradients(team, rounds);
 }

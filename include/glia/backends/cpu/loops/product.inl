@@ -61,6 +61,29 @@ static void multiply_row_panels(const T* a, std::size_t a_step, const T* b, std:
   }
 }
 
+// Computes c (rows, columns) = or += a b for a few rows of a, in pieces of rows of b that are
+// piece_width long. Columns after the last whole piece are left out. Other parameters are those of
+// multiply_tile.
+template <class T>
+static constexpr std::size_t piece_width = 4 * simd_of<T>::count;
+static constexpr std::size_t piece_rows = tile_patches / 3;
+template <class T, std::size_t Rows = piece_rows>
+static void multiply_pieces(const T* a, std::size_t a_row, std::size_t a_step, const T* b,
+                            std::size_t b_row, std::size_t depth, T* c, std::size_t c_row,
+                            std::size_t rows, std::size_t columns, bool add) {
+  for (; rows >= Rows; rows -= Rows, a += Rows * a_row, c += Rows * c_row) {
+    for (std::size_t column = 0; column + piece_width<T> <= columns; column += piece_width<T>) {
+      multiply_whole_tile<Rows, 4>(a, a_row, a_step, b + column, b_row, depth, c + column, c_row,
+                                   add);
+    }
+  }
+  if constexpr (Rows > 1) {
+    if (rows > 0) {
+      multiply_pieces<T, Rows - 1>(a, a_row, a_step, b, b_row, depth, c, c_row, rows, columns, add);
+    }
+  }
+}
+
 // Computes c (rows, columns) = or += a b for up to tile_patches rows and up to panel_width columns.
 // It writes whole registers. Row i of a begins at a + i * a_row, and its elements are a_step apart.
 // b has `depth` rows of whole registers, which are b_row apart.
@@ -103,21 +126,21 @@ static void multiply_whole_tile(const T* a, std::size_t a_row, std::size_t a_ste
   }
 #pragma GCC unroll 12
   for (std::size_t i = 0; i < Rows; ++i) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (std::size_t r = 0; r < Registers; ++r) {
       sum[i][r] = vector{};
     }
   }
   for (std::size_t k = 0; k < depth; ++k, b += b_row) {
     vector factor[Registers];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (std::size_t r = 0; r < Registers; ++r) {
       factor[r] = simd::load(b + r * simd::count);
     }
 #pragma GCC unroll 12
     for (std::size_t i = 0; i < Rows; ++i) {
       const vector value = source[i / 3][i % 3 * a_row] - vector{};
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (std::size_t r = 0; r < Registers; ++r) {
         sum[i][r] += value * factor[r];
       }
@@ -129,7 +152,7 @@ static void multiply_whole_tile(const T* a, std::size_t a_row, std::size_t a_ste
   }
 #pragma GCC unroll 12
   for (std::size_t i = 0; i < Rows; ++i) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (std::size_t r = 0; r < Registers; ++r) {
       T* const target = c + i * c_row + r * simd::count;
       simd::store(add ? sum[i][r] + simd::load(target) : sum[i][r], target);

@@ -43,7 +43,7 @@ class dense_product {
       return;
     }
     for (std::size_t row = 0; row < s.m; row += max_block_rows) {
-      multiply_block(loops, a, b, packed, c, c_row, s.k,
+      multiply_block(loops, a, b, packed, c, c_row, s.k, max_depth,
                      {row, std::min(max_block_rows, s.m - row), 0, s.n});
     }
   }
@@ -64,8 +64,9 @@ class dense_product {
           const region area{row, std::min(max_block_rows, s.m - row), column,
                             std::min(width, s.n - column)};
           for_parts(depth, max_depth, [&](std::size_t start, std::size_t part) {
-            multiply_tiles(loops, a, first + start, part, packed + column * depth + start * width,
-                           width, c, c_row, area, add || first + start > 0);
+            multiply_tiles(loops, in_place(a, row, first + start), part,
+                           packed + column * depth + start * width, width, c, c_row, area,
+                           add || first + start > 0);
           });
         }
       }
@@ -100,29 +101,7 @@ class dense_product {
       });
       return;
     }
-    // All panels of a block of rows are one task, so that A is read once. If there are only a few
-    // blocks, their panels are distributed as well.
-    const std::size_t least_blocks = (s.m + max_block_rows - 1) / max_block_rows;
-    const std::size_t most_blocks = std::min(s.m / min_block_rows, enough_tasks);
-    const std::size_t blocks =
-        std::max(least_blocks, 2 * most_blocks >= enough_tasks ? most_blocks : 1);
-    const std::size_t block_rows = ((s.m + blocks - 1) / blocks + tile - 1) / tile * tile;
-    const std::size_t groups =
-        2 * blocks >= enough_tasks ? 1 : std::min(enough_tasks / blocks, panels);
-    detail::host_tensor<T> owned;
-    if (packed == nullptr && blocks > 1 && s.k * s.n * sizeof(T) <= most_packed_bytes) {
-      owned = packed_matrix(loops, team, memory, b, s.k, s.n);
-      packed = owned.data();
-    }
-    team.run(blocks * groups, [&](std::size_t task, std::size_t) {
-      const std::size_t group = task % groups;
-      const std::size_t row = std::min(task / groups * block_rows, s.m);
-      const std::size_t column = group * panels / groups * width;
-      const std::size_t end = std::min((group + 1) * panels / groups * width, s.n);
-      const region area{row, std::min(block_rows, s.m - row), column, end - column};
-      multiply_block(loops, a, b, packed, c, s.n, s.k, area);
-      last.apply(loops, c + row * s.n, s.n, area.rows, column, area.columns);
-    });
+    multiply_blocks(loops, team, memory, a, b, c, s, last, packed);
   }
 
  private:
@@ -146,6 +125,61 @@ class dense_product {
     }
   }
 
+  /// Computes a product in blocks of rows and slabs of columns. All panels of a block of rows are
+  /// one task, so that A is read once. If there are only a few blocks, their panels are distributed
+  /// as well. The slabs stay in a cache until all blocks have read them.
+  static void multiply_blocks(const Loops& loops, const workers& team, const memory_pool& memory,
+                              const matrix<T>& a, const matrix<T>& b, T* c,
+                              const kernels::matmul_sizes& s, const epilogue<T>& last,
+                              const T* packed) {
+    const std::size_t panels = panels_of(s);
+    const std::size_t least_blocks = (s.m + max_block_rows - 1) / max_block_rows;
+    const std::size_t most_blocks = std::min(s.m / min_block_rows, enough_tasks);
+    const std::size_t blocks =
+        std::max(least_blocks, 2 * most_blocks >= enough_tasks ? most_blocks : 1);
+    const std::size_t block_rows = ((s.m + blocks - 1) / blocks + tile - 1) / tile * tile;
+    // The rows of such a transposed A compete for a few cache sets. With small registers, copying
+    // blocks of them costs less than reading them from slower caches.
+    const bool competes = a.transposed && a.row_step * sizeof(T) >= 4 << 10;
+    const bool copies = competes && Loops::register_bytes < 64 && s.n > 2 * width;
+    const std::size_t depth = competes && !copies ? max_depth / 2 : max_depth;
+    const std::size_t most_panels =
+        std::max(slab_bytes / ((1 + s.k) * width * sizeof(T)), min_slab_panels);
+    const std::size_t slabs = blocks > 1 ? (panels + most_panels - 1) / most_panels : 1;
+    const std::size_t copy_size = copies ? block_rows / tile * per_tile * std::min(depth, s.k) : 0;
+    const detail::host_tensor<T> copy(memory, {team.threads(), copy_size});
+    for (std::size_t slab = 0; slab < slabs; ++slab) {
+      const std::size_t first = slab * panels / slabs;
+      const std::size_t count = (slab + 1) * panels / slabs - first;
+      const std::size_t origin = first * width;
+      const std::size_t columns = std::min(count * width, s.n - origin);
+      const matrix<T> right = b.columns_from(origin);
+      detail::host_tensor<T> owned;
+      const T* slab_packed = packed == nullptr ? nullptr : packed + origin * (1 + s.k);
+      if (packed == nullptr && blocks > 1) {
+        owned = packed_matrix(loops, team, memory, right, s.k, columns);
+        slab_packed = owned.data();
+      }
+      const std::size_t unit = packed == nullptr && multiplies_pieces(b, s.m) ? piece : width;
+      const std::size_t units = (columns + unit - 1) / unit;
+      const std::size_t groups =
+          2 * blocks >= enough_tasks ? 1 : std::min(enough_tasks / blocks, units);
+      team.run(blocks * groups, [&](std::size_t task, std::size_t thread) {
+        const std::size_t group = task % groups;
+        const std::size_t row = task / groups * block_rows;
+        if (row >= s.m) {  // rounded to tiles, the blocks before it hold all rows
+          return;
+        }
+        const std::size_t column = group * units / groups * unit;
+        const std::size_t end = std::min((group + 1) * units / groups * unit, columns);
+        const region area{row, std::min(block_rows, s.m - row), column, end - column};
+        multiply_block(loops, a, right, slab_packed, c + origin, s.n, s.k, depth, area,
+                       copies ? copy.data() + thread * copy_size : nullptr);
+        last.apply(loops, c + row * s.n, s.n, area.rows, origin + column, area.columns);
+      });
+    }
+  }
+
   struct region {
     std::size_t row;
     std::size_t rows;
@@ -156,35 +190,68 @@ class dense_product {
   static constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
   static constexpr std::size_t width = Loops::template panel_width<T>;
   static constexpr std::size_t tile = Loops::tile_patches;
+  // A tile's elements of one row of a transposed A, in whole registers.
+  static constexpr std::size_t per_tile = (tile + per_register - 1) / per_register * per_register;
   // A smaller product takes less time than the transfer of half of it to a second thread.
   static constexpr std::size_t flops_worth_sharing = 500'000;
-  // Number of rows of a panel that take three quarters of a first-level cache of 32 KiB.
-  static constexpr std::size_t max_depth = (24 << 10) / (width * sizeof(T));
-  static constexpr std::size_t deep_rows = 3 * max_depth;
+  // Number of rows of a panel that are multiplied at a time. With small registers, they take three
+  // quarters of a first-level cache of 32 KiB. With AVX-512, a panel may be as large as this cache,
+  // because a second-level cache is fast enough, and longer sums load and store C less often.
+  static constexpr std::size_t max_depth =
+      (Loops::register_bytes == 64 ? 32 << 10 : 24 << 10) / (width * sizeof(T));
+  static constexpr std::size_t deep_rows = (72 << 10) / (width * sizeof(T));
   // The rows of A in a block stay in a second-level cache, with the panel that they are multiplied
   // by. There are enough of them to make up for the transfer of a panel into the cache, and few
   // enough for an even distribution.
   static constexpr std::size_t max_block_rows = 132;
   static constexpr std::size_t min_block_rows = 60;
   static constexpr std::size_t enough_tasks = 16;
-  // A larger B is packed by each task, a panel at a time.
-  static constexpr std::size_t most_packed_bytes = 64 << 20;
+  // A third-level cache has at least this size for each core. Slabs of a very deep B are larger,
+  // because each block of A is read once for each slab.
+  static constexpr std::size_t slab_bytes = 2 << 20;
+  static constexpr std::size_t min_slab_panels = 8;
+  // Number of rows of A from which a copy of wide rows pays off. Other rows come from a
+  // second-level cache in time, even if they are not aligned.
+  static constexpr std::size_t worth_copying = Loops::register_bytes == 64 ? 48 : 8;
+  static constexpr std::size_t piece = Loops::template piece_width<T>;
 
   /// Computes a block of C. The rows of A stay in a second-level cache while all panels are
   /// multiplied by a part of them.
   static void multiply_block(const Loops& loops, const matrix<T>& a, const matrix<T>& b,
                              const T* packed, T* c, std::size_t c_row, std::size_t k,
-                             const region& area) {
-    for_parts(k, max_depth, [&](std::size_t first, std::size_t depth) {
-      for (std::size_t column = area.column; column < area.column + area.columns; column += width) {
-        const std::size_t count = std::min(width, area.column + area.columns - column);
+                             std::size_t most_depth, const region& area, T* copy = nullptr) {
+    const bool in_pieces = packed == nullptr && multiplies_pieces(b, area.rows);
+    // Columns after this one are multiplied as panels.
+    const std::size_t whole = in_pieces ? area.columns / piece * piece : 0;
+    for_parts(k, most_depth, [&](std::size_t first, std::size_t depth) {
+      const rows_of_a left = copy == nullptr ? in_place(a, area.row, first)
+                                             : copied(loops, a, area, first, depth, copy);
+      if (whole > 0) {
+        loops.multiply_pieces(left.data, left.row_step, left.step,
+                              b.data + first * b.row_step + area.column, b.row_step, depth,
+                              c + area.row * c_row + area.column, c_row, area.rows, whole,
+                              first > 0);
+      }
+      const std::size_t end = area.column + area.columns;
+      for (std::size_t column = area.column + whole; column < end; column += width) {
+        const std::size_t count = std::min(width, end - column);
         product_panel<T, Loops, max_depth, width / per_register> panel(
-            loops, b, column, count, area.rows,
+            loops, b, column, count, has_wide_rows(b) && area.rows >= worth_copying,
             packed == nullptr ? nullptr : packed + column * (1 + k));
-        multiply_tiles(loops, a, first, depth, panel.rows(first, depth), panel.row_step(), c, c_row,
+        multiply_tiles(loops, left, depth, panel.rows(first, depth), panel.row_step(), c, c_row,
                        {area.row, area.rows, column, count}, first > 0);
       }
     });
+  }
+
+  /// Returns whether each row of a panel of B is on another page. Such rows also compete for a few
+  /// cache sets.
+  static bool has_wide_rows(const matrix<T>& b) { return b.row_step * sizeof(T) >= 8 << 10; }
+
+  /// Returns whether this number of rows is multiplied by pieces of rows of B instead of panels.
+  static bool multiplies_pieces(const matrix<T>& b, std::size_t rows) {
+    constexpr std::size_t most_rows = Loops::register_bytes == 64 ? 8 : 2;
+    return !b.transposed && rows <= (has_wide_rows(b) ? most_rows : Loops::piece_rows);
   }
 
   /// Calls f(first, count) for parts of nearly equal size, at most `max_count` long. Calls it at
@@ -198,35 +265,79 @@ class dense_product {
     }
   }
 
-  /// Multiplies rows first ... first + depth - 1 of B, stored at `b` as a panel of whole registers.
-  static void multiply_tiles(const Loops& loops, const matrix<T>& a, std::size_t first,
-                             std::size_t depth, const T* b, std::size_t b_row, T* c,
-                             std::size_t c_row, const region& area, bool add) {
-    const std::size_t a_row = a.transposed ? 1 : a.row_step;
-    const std::size_t a_step = a.transposed ? a.row_step : 1;
+  /// A part of the rows of a block of A: the first element, the distances between rows, between
+  /// the elements of a row, and between the first rows of tiles if they are apart.
+  struct rows_of_a {
+    const T* data;
+    std::size_t row_step;
+    std::size_t step;
+    std::size_t tile_step = 0;
+  };
+  static rows_of_a in_place(const matrix<T>& a, std::size_t row, std::size_t first) {
+    const std::size_t row_step = a.transposed ? 1 : a.row_step;
+    const std::size_t step = a.transposed ? a.row_step : 1;
+    return {a.data + row * row_step + first * step, row_step, step};
+  }
+  /// Copies the rows of a transposed A, each tile to contiguous memory.
+  static rows_of_a copied(const Loops& loops, const matrix<T>& a, const region& area,
+                          std::size_t first, std::size_t depth, T* copy) {
+    const T* source = a.data + first * a.row_step + area.row;
+    const tiles_of tiles(area.rows);
+    for (std::size_t i = 0; i < tiles.count; source += tiles.rows(i), ++i) {
+      loops.copy_columns(source, a.row_step, depth, tiles.rows(i), copy + i * depth * per_tile,
+                         per_tile);
+    }
+    return {copy, 1, per_tile, depth * per_tile};
+  }
+
+  /// Tiles of nearly equal size: the first `remainder` tiles have one row more.
+  struct tiles_of {
+    explicit tiles_of(std::size_t rows)
+        : count((rows + tile - 1) / tile),
+          quotient(rows / std::max<std::size_t>(count, 1)),
+          remainder(rows - quotient * count) {}
+    [[nodiscard]] std::size_t rows(std::size_t i) const {
+      return i < remainder ? quotient + 1 : quotient;
+    }
+    std::size_t count;
+    std::size_t quotient;
+    std::size_t remainder;
+  };
+
+  /// Multiplies `depth` rows of B, stored at `b` as a panel of whole registers.
+  static void multiply_tiles(const Loops& loops, const rows_of_a& a, std::size_t depth, const T* b,
+                             std::size_t b_row, T* c, std::size_t c_row, const region& area,
+                             bool add) {
     const std::size_t registers = (area.columns + per_register - 1) / per_register;
     const bool whole = area.columns % per_register == 0;
     alignas(64) T buffer[tile * width];
-    const std::size_t tiles = (area.rows + tile - 1) / tile;
-    for (std::size_t i = 0; i < tiles; ++i) {
-      // Tiles have nearly equal sizes.
-      const std::size_t row = area.row + i * area.rows / tiles;
-      const std::size_t count = area.row + (i + 1) * area.rows / tiles - row;
-      T* const target = c + row * c_row + area.column;
+    // If the rows of C are in a second-level cache, the processor is far enough ahead in short
+    // sums.
+    const bool prefetched = depth >= 64 || area.rows * c_row * sizeof(T) > 512 << 10;
+    const std::size_t tile_step = a.tile_step;
+    const tiles_of tiles(area.rows);
+    std::size_t row = 0;
+    for (std::size_t i = 0; i < tiles.count; ++i) {
+      const std::size_t count = tiles.rows(i);
+      T* const target = c + (area.row + row) * c_row + area.column;
       // The stores of a tile would wait for lines that are not in a cache yet.
-      for (std::size_t j = 0; j < count; ++j) {
-        for (std::size_t r = 0; r < registers; ++r) {
-          __builtin_prefetch(target + j * c_row + r * per_register, 1);
+      if (prefetched) {
+        for (std::size_t j = 0; j < count; ++j) {
+          for (std::size_t r = 0; r < registers; ++r) {
+            __builtin_prefetch(target + j * c_row + r * per_register, 1);
+          }
         }
       }
       if (!whole && add) {
         copy_rows(target, c_row, buffer, width, count, area.columns);
       }
-      loops.multiply_tile(a.data + row * a_row + first * a_step, a_row, a_step, b, b_row, depth,
-                          whole ? target : buffer, whole ? c_row : width, count, registers, add);
+      const T* const source = a.data + (tile_step > 0 ? i * tile_step : row * a.row_step);
+      loops.multiply_tile(source, a.row_step, a.step, b, b_row, depth, whole ? target : buffer,
+                          whole ? c_row : width, count, registers, add);
       if (!whole) {
         copy_rows(buffer, width, target, c_row, count, area.columns);
       }
+      row += count;
     }
   }
 

@@ -8,25 +8,22 @@
 namespace glia::cpu_loops {
 
 /// Rows of B for the products with one panel of its columns, in whole registers. The rows are read
-/// in place if possible, or from panels of `pack_panels`. Otherwise they are read from a copy that
-/// is transposed or padded with zeros.
+/// from panels of `pack_panels`, in place, or from a copy that is transposed or padded with zeros.
 template <class T, class Loops, std::size_t MaxDepth, std::size_t MaxRegisters>
 class product_panel {
  public:
   static constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
 
-  /// Takes the columns first ... first + count - 1 of b, for the given number of rows of A. For few
-  /// rows a copy does not pay off. `packed` is the panel of these columns or null.
+  /// Takes the columns first ... first + count - 1 of b. `packed` is the panel of these columns or
+  /// null. `worth_a_copy` is whether a copy pays off where the rows could be read in place.
   product_panel(const Loops& loops, const matrix<T>& b, std::size_t first, std::size_t count,
-                std::size_t a_rows, const T* packed = nullptr)
+                bool worth_a_copy, const T* packed = nullptr)
       : loops_(loops),
         b_(b),
         first_(first),
         count_(count),
         packed_(packed),
-        in_place_(
-            !b.transposed && count % per_register == 0 &&
-            (a_rows < worth_a_copy || (b.row_step % per_register == 0 && !competes(b.row_step)))) {}
+        in_place_(!b.transposed && count % per_register == 0 && !worth_a_copy) {}
 
   [[nodiscard]] std::size_t registers() const { return (count_ + per_register - 1) / per_register; }
   [[nodiscard]] std::size_t row_step() const {
@@ -58,12 +55,6 @@ class product_panel {
   }
 
  private:
-  // Number of rows of A from which a copy of unaligned or competing rows pays off.
-  static constexpr std::size_t worth_a_copy = 8;
-
-  /// Returns whether rows at this distance compete for the same cache sets.
-  static bool competes(std::size_t row_step) { return row_step * sizeof(T) % 1024 == 0; }
-
   Loops loops_;
   matrix<T> b_;
   std::size_t first_;

@@ -196,7 +196,12 @@ class sparse_product {
                              std::size_t c_step, const region& area) {
     const depths& depth = lists.depth;
     const bool whole = area.columns == area.width;
-    panel_of_b panel(loops, b, area.column, area.columns, area.rows);
+    // Rows of a panel are read in any order, from a first-level cache. For few rows of A, a copy of
+    // rows that are not aligned, or that compete for the same cache sets, does not pay off.
+    constexpr std::size_t worth_copying = 8;
+    const bool copied = area.rows >= worth_copying &&
+                        (b.row_step % per_register != 0 || b.row_step * sizeof(T) % 1024 == 0);
+    panel_of_b panel(loops, b, area.column, area.columns, copied);
     alignas(Loops::register_bytes) T padded[max_block_rows * max_vectors * per_register];
     T* const target = whole ? c + area.row * c_step + area.column : padded;
     const std::size_t target_step = whole ? c_step : area.width;
