@@ -168,23 +168,27 @@ template <class Vector>
   return 2.0 * sizeof(Vector) / sizeof(float) * count * rounds / us / 1e3;
 }
 using four_floats [[gnu::vector_size(16)]] = float;
-double peak_of_baseline() { return peak_of_vectors<four_floats>(); }
 #if defined(__x86_64__)
 using eight_floats [[gnu::vector_size(32)]] = float;
 using sixteen_floats [[gnu::vector_size(64)]] = float;
 [[gnu::target("avx2,fma")]] double peak_of_avx2() { return peak_of_vectors<eight_floats>(); }
 [[gnu::target("avx512f,fma")]] double peak_of_avx512() { return peak_of_vectors<sixteen_floats>(); }
 #endif
+double measured_peak([[maybe_unused]] isa level) {
+#if defined(__x86_64__)
+  if (level == isa::avx512) {
+    return peak_of_avx512();
+  }
+  if (level == isa::avx2) {
+    return peak_of_avx2();
+  }
+#endif
+  return peak_of_vectors<four_floats>();
+}
 double peak(isa level) {
   double most = 0;
   for (int round = 0; round < 10; ++round) {
-#if defined(__x86_64__)
-    most = std::max(most, level == isa::avx512 ? peak_of_avx512()
-                          : level == isa::avx2 ? peak_of_avx2()
-                                               : peak_of_baseline());
-#else
-    most = std::max(most, peak_of_baseline());
-#endif
+    most = std::max(most, measured_peak(level));
   }
   return most;
 }
@@ -224,7 +228,8 @@ void report_grid(const Loops& loops, const workers& team, transpose transposed_f
         const matrix<float> a{left.data(), ta ? m : k, ta};
         const matrix<float> b{right.data(), tb ? k : n, tb};
         const double gflop = 2e-9 * static_cast<double>(m) * static_cast<double>(n * k);
-        // Short products are repeated, since the clock would take a part of their time.
+        // Short products are repeated, about 20 us long, since the clock takes a part of their
+        // time.
         const auto times = static_cast<std::size_t>(std::max(1.0, 20e-6 * 100 / gflop));
         double panels = std::numeric_limits<double>::max();
         double blas = panels;

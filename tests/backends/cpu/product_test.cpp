@@ -31,8 +31,8 @@ std::vector<std::int64_t> weighted_sums(const std::vector<float>& matrix, std::s
   return result;
 }
 
-/// Requires that the product of matrices (m, k) and (k, n) is exact. C v = A (B v) for a vector v
-/// takes a thousandth of the time of the product, and finds a wrong element.
+/// Requires that the product of matrices (m, k) and (k, n) is exact: C v = A (B v) for a vector v
+/// of large integers, whose elements show each error of C.
 void require_exact_product(const glia::device& device, std::size_t m, std::size_t k, std::size_t n,
                            glia::transpose transposed_factor, bool packed) {
   INFO(m << " x " << k << " x " << n << ", transposed factor "
@@ -84,6 +84,8 @@ TEST_CASE("products of any sizes are exact where no sum is rounded, on any instr
           require_exact_product(device, m, 200, 2100, transposed_factor, false);
         }
         require_exact_product(device, 270, 800, 1500, transposed_factor, false);
+        // A transposed left factor whose rows compete for the same cache sets.
+        require_exact_product(device, 1030, 230, 70, transposed_factor, false);
       }
       for (const std::size_t m : {1U, 2U, 13U, 140U}) {
         require_exact_product(device, m, 390, 70, transpose::none, true);

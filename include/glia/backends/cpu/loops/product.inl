@@ -61,12 +61,14 @@ static void multiply_row_panels(const T* a, std::size_t a_step, const T* b, std:
   }
 }
 
-// Computes c (rows, columns) = or += a b for a few rows of a, in pieces of rows of b that are
-// piece_width long. Columns after the last whole piece are left out. Other parameters are those of
-// multiply_tile.
+// The width of a piece of a row of b, and the number of rows of a whose sums with it stay in
+// registers.
 template <class T>
 static constexpr std::size_t piece_width = 4 * simd_of<T>::count;
 static constexpr std::size_t piece_rows = tile_patches / 3;
+
+// Computes c (rows, columns) = or += a b for a few rows of a, piece by piece. Columns after the
+// last whole piece are left out. Other parameters are those of multiply_tile.
 template <class T, std::size_t Rows = piece_rows>
 static void multiply_pieces(const T* a, std::size_t a_row, std::size_t a_step, const T* b,
                             std::size_t b_row, std::size_t depth, T* c, std::size_t c_row,
