@@ -19,12 +19,16 @@ struct device_choice {
   std::size_t devices = 1;                 ///< of the plugin; 0: all that it finds
   std::vector<std::string> settings = {};  ///< of the plugin: preallocate=false
   bool full_precision = false;             ///< in products, where the device has a faster way
+  std::string products = "full";           ///< of the cpu; bfloat16 rounds their factors
 
   /// The same as arguments of a program that this one starts.
   [[nodiscard]] std::vector<std::string> arguments() const {
     std::vector<std::string> result{"--device", name, "--threads", std::to_string(threads)};
     if (full_precision) {
       result.emplace_back("--full-precision");
+    }
+    if (products != "full") {
+      result.insert(result.end(), {"--products", products});
     }
     for (const std::string& setting : settings) {
       result.insert(result.end(), {"--plugin-setting", setting});
@@ -71,12 +75,19 @@ inline void add_device_options(CLI::App& app, device_choice& choice) {
   app.add_flag("--full-precision", choice.full_precision,
                "multiply in full where the device has a faster way, as bfloat16 on TPUs");
   app.add_option("--threads", choice.threads, "of the cpu; 0: one per core");
+  app.add_option("--products", choice.products,
+                 "of the cpu: full or bfloat16, in which some processors multiply twice as fast "
+                 "(docs/how_to/devices.md)")
+      ->check(CLI::IsMember({"full", "bfloat16"}));
 }
 
 /// The device that was chosen.
 [[nodiscard]] inline glia::device make_device(const device_choice& choice) {
   if (!choice.name.starts_with(plugin_prefix)) {
-    return glia::cpu({.threads = choice.threads});
+    const bool rounds = choice.products == "bfloat16";
+    return glia::cpu(
+        {.threads = choice.threads,
+         .products = rounds ? glia::cpu_products(glia::bfloat16) : glia::cpu_products()});
   }
 #ifdef GLIA_WITH_DEVICES
   glia::pjrt_options options{.plugin = choice.name.substr(std::string(plugin_prefix).size()),

@@ -187,7 +187,7 @@ def markdown(lines):
 
 
 # The headers in backends/ whose names are public.
-BACKENDS = {"about.hpp", "backend.hpp", "compilations.hpp", "cpu.hpp", "cpu_backend.hpp", "device.hpp", "program.hpp", "recorder.hpp", "reference.hpp"}
+BACKENDS = {"about.hpp", "backend.hpp", "bfloat16.hpp", "compilations.hpp", "cpu.hpp", "cpu_backend.hpp", "cpu_products.hpp", "device.hpp", "program.hpp", "recorder.hpp", "reference.hpp"}
 
 
 def index():

@@ -16,6 +16,7 @@
 #include "glia/compiled/devices.cpp"
 #include "glia/compiled/inference.cpp"
 #include "glia/compiled/layers.cpp"
+#include "glia/compiled/loops_bfloat16.cpp"
 #include "glia/compiled/loops_convolution_double.cpp"
 #include "glia/compiled/loops_convolution_float.cpp"
 #include "glia/compiled/loops_elementwise_double.cpp"

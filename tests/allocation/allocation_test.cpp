@@ -72,8 +72,9 @@ TEST_CASE("the count sees what it should") {
 
 TEST_CASE("a training step allocates nothing from the system once the first epoch is over") {
   const auto check = [](const auto& description, const glia::shape& sample, auto optimizer,
-                        const std::vector<glia::gradient_transform>& gradients) {
-    glia::model net{description, sample, glia::cpu<float>({.threads = 2})};
+                        const std::vector<glia::gradient_transform>& gradients,
+                        const glia::cpu_products& products = {}) {
+    glia::model net{description, sample, glia::cpu<float>({.threads = 2, .products = products})};
     glia::trainer trainer{net,
                           glia::softmax_cross_entropy{.label_smoothing = 0.1},
                           optimizer,
@@ -104,17 +105,28 @@ TEST_CASE("a training step allocates nothing from the system once the first epoc
     counting = false;
     CHECK(allocations == 0);
   };
-  check(glia::sequential{glia::dense{400, glia::relu}, glia::dense{400, glia::relu},
-                         glia::dense{500, glia::relu}, glia::dense{10}},
-        {784}, glia::adam{}, {});
-  check(glia::sequential{glia::conv2d{.filters = 8, .kernel_size = 3, .activation = glia::gelu},
-                         glia::batch_norm{}, glia::max_pool2d{}, glia::dropout{0.2},
-                         glia::residual{glia::sequential{
-                             glia::conv2d{.filters = 8, .kernel_size = 3, .padding = glia::same},
-                             glia::layer_norm{}}},
-                         glia::avg_pool2d{}, glia::flatten{}, glia::dense{10}},
-        {12, 14, 1}, glia::sgd{.learning_rate = 0.1, .momentum = 0.9},
-        {glia::clip_by_global_norm(1)});
+  const glia::sequential perceptron{glia::dense{400, glia::relu}, glia::dense{400, glia::relu},
+                                    glia::dense{500, glia::relu}, glia::dense{10}};
+  const glia::sequential images{
+      glia::conv2d{.filters = 8, .kernel_size = 3, .activation = glia::gelu},
+      glia::batch_norm{},
+      glia::max_pool2d{},
+      glia::dropout{0.2},
+      glia::residual{glia::sequential{
+          glia::conv2d{.filters = 8, .kernel_size = 3, .padding = glia::same}, glia::layer_norm{}}},
+      glia::avg_pool2d{},
+      glia::flatten{},
+      glia::dense{10}};
+  const glia::sequential sequences{glia::gru{.units = 12, .return_sequences = true},
+                                   glia::multi_head_attention{.num_heads = 2, .key_dim = 4},
+                                   glia::flatten{}, glia::dense{10}};
+  for (const glia::cpu_products products :
+       {glia::cpu_products{}, glia::cpu_products(glia::bfloat16)}) {
+    check(perceptron, {784}, glia::adam{}, {}, products);
+    check(images, {12, 14, 1}, glia::sgd{.learning_rate = 0.1, .momentum = 0.9},
+          {glia::clip_by_global_norm(1)}, products);
+    check(sequences, {9, 5}, glia::adam{}, {}, products);
+  }
 }
 
 TEST_CASE("resizing a long picture takes the memory of the result, not of the source") {

@@ -151,8 +151,8 @@ std::array<std::vector<float>, 3> signals(std::size_t size) {
 }
 
 /// A device for real time: of one thread, for one model.
-glia::device own_device(glia::cpu_loops::isa level) {
-  return glia::cpu<float>({.threads = 1, .isa = level});
+glia::device own_device(glia::cpu_loops::isa level, const glia::cpu_products& products) {
+  return glia::cpu<float>({.threads = 1, .isa = level, .products = products});
 }
 
 template <class Description>
@@ -200,13 +200,14 @@ workload blocks(std::string name, std::size_t calls, const glia::device& device,
 constexpr std::size_t total_calls = 1'000'000;
 
 /// A million calls of small models.
-std::vector<workload> workloads(glia::cpu_loops::isa level = glia::cpu_loops::best_isa()) {
+std::vector<workload> workloads(glia::cpu_loops::isa level = glia::cpu_loops::best_isa(),
+                                const glia::cpu_products& products = {}) {
   using glia::conv1d;
   using glia::conv2d;
   using glia::dense;
   using glia::sequential;
   using glia::time_distributed;
-  const auto device = [&] { return own_device(level); };
+  const auto device = [&] { return own_device(level, products); };
   const auto convolution = [](std::size_t dilation) {
     return conv1d{.filters = 16,
                   .kernel_size = 3,
@@ -307,6 +308,13 @@ TEST_CASE("calls with the loops of any instruction set allocate, lock and throw 
         check_calls(work);
       }
     }
+  }
+}
+
+TEST_CASE("calls with products in bfloat16 allocate, lock and throw nothing") {
+  for (workload work : workloads(glia::cpu_loops::best_isa(), glia::bfloat16)) {
+    work.calls /= 20;
+    check_calls(work);
   }
 }
 

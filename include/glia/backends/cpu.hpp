@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "glia/backends/bfloat16.hpp"
 #include "glia/backends/cpu_backend.hpp"
 #include "glia/backends/device.hpp"
 #include "glia/core/busy_time.hpp"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "glia/backends/cpu/isa/isa.hpp"
+#include "glia/backends/cpu_products.hpp"
 #include "glia/backends/device.hpp"
 #include "glia/backends/host_backend.hpp"
 #include "glia/core/busy_time.hpp"
@@ -17,6 +18,7 @@ struct cpu_options {
   std::size_t threads = 0;  ///< Number of threads, including the caller; 0: one per core.
   cpu_loops::isa isa = cpu_loops::best_isa();  ///< Instruction set of glia's loops; default: the
                                                ///< best of this processor.
+  cpu_products products = {};  ///< Precision of the factors of products; see `bfloat16`.
 };
 
 namespace cpu_loops {

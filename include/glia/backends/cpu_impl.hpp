@@ -11,11 +11,13 @@ namespace glia {
 
 template <class T>
 cpu_backend<T>::cpu_backend(const cpu_options& options)
-    : cpu_backend(
-          std::make_unique<const cpu_loops::all_families<T>>(options.threads, options.isa)) {
+    : cpu_backend(std::make_unique<const cpu_loops::all_families<T>>(options.threads, options.isa,
+                                                                     options.products)) {
+  require<value_error>(sizeof(T) == sizeof(float) || options.products.rounded == nullptr,
+                       "cpu: products in bfloat16 need a device of float numbers, cpu<float>");
   for (std::size_t i = 0; i < lanes; ++i) {
-    lanes_.emplace_back(new cpu_backend(
-        std::make_unique<const cpu_loops::all_families<T>>(std::size_t{1}, options.isa)));
+    lanes_.emplace_back(new cpu_backend(std::make_unique<const cpu_loops::all_families<T>>(
+        std::size_t{1}, options.isa, options.products)));
   }
 }
 

@@ -8,8 +8,8 @@
 #include <new>
 #include <vector>
 
+#include "glia/core/bfloat16.hpp"
 #include "glia/core/error.hpp"
-#include "glia/distributed/bfloat16.hpp"
 #include "glia/distributed/pieces.hpp"
 #include "glia/distributed/rank_group.hpp"
 #include "glia/distributed/sum_transport.hpp"
@@ -132,7 +132,7 @@ class sum_by_messages final : public detail::sum_transport<T> {
     rank_group::transfer moving{};
 
     [[nodiscard]] std::size_t number_bytes() const noexcept {
-      return rounds ? sizeof(bfloat16) : sizeof(T);
+      return rounds ? sizeof(detail::bfloat16_number) : sizeof(T);
     }
   };
 
@@ -208,9 +208,9 @@ class sum_by_messages final : public detail::sum_transport<T> {
   static std::byte* write(const bucket& b, const T* source, std::size_t count,
                           std::byte* destination) {
     if (b.rounds) {
-      auto* const rounded = reinterpret_cast<bfloat16*>(destination);
+      auto* const rounded = reinterpret_cast<detail::bfloat16_number*>(destination);
       for (std::size_t n = 0; n < count; ++n) {
-        rounded[n] = bfloat16(static_cast<float>(source[n]));
+        rounded[n] = detail::bfloat16_number(static_cast<float>(source[n]));
       }
     } else {
       std::copy_n(reinterpret_cast<const std::byte*>(source), count * sizeof(T), destination);
@@ -219,7 +219,7 @@ class sum_by_messages final : public detail::sum_transport<T> {
   }
   static void read(const bucket& b, const std::byte* source, std::size_t count, T* destination) {
     if (b.rounds) {
-      const auto* const rounded = reinterpret_cast<const bfloat16*>(source);
+      const auto* const rounded = reinterpret_cast<const detail::bfloat16_number*>(source);
       for (std::size_t n = 0; n < count; ++n) {
         destination[n] = static_cast<T>(rounded[n].value());
       }

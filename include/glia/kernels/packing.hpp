@@ -12,6 +12,10 @@ namespace glia::kernels {
 /// Packs the weights (..., O) and bias (O), if any, of a product in the order in which the device's
 /// loops read them. This is done once for weights that do not change. Optional for a backend.
 struct pack_panels {
+  /// Whether the weights are rounded as the device rounds the factors of products. Some kernels,
+  /// such as depthwise convolutions, never round.
+  bool rounded = true;
+
   static constexpr std::string_view name = "pack_panels";
   static constexpr std::size_t operands = 2;  // w, bias
   static constexpr std::size_t results = 1;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "glia/backends/device.hpp"
+#include "glia/core/bfloat16.hpp"
 #include "glia/core/random.hpp"
 #include "glia/testing/values.hpp"
 
@@ -18,7 +19,9 @@ namespace glia::testing::detail {
 /// operands, to check afterwards that they are unchanged, or the kernel may reuse their memory.
 class bench {
  public:
-  bench(const glia::device& device, bool keep) : device_(&device), keep_(keep) {}
+  /// `rounds` is whether operands are rounded to bfloat16.
+  bench(const glia::device& device, bool keep, bool rounds = false)
+      : device_(&device), keep_(keep), rounds_(rounds) {}
 
   /// A special value for one element of one operand. Operands are counted in the order of their
   /// creation.
@@ -54,6 +57,9 @@ class bench {
   [[nodiscard]] tensor input(const shape& s, std::vector<float> values) {
     if (special_ && special_->operand == sizes_.size()) {
       values[special_->element] = special_->value;
+    }
+    for (float& value : values) {
+      value = rounds_ ? glia::detail::bfloat16_number(value).value() : value;
     }
     sizes_.push_back(values.size());
     tensor t = device_->from_host(std::span<const float>(values), s);
@@ -101,6 +107,7 @@ class bench {
 
   const glia::device* device_;
   bool keep_;
+  bool rounds_ = false;
   std::optional<injection> special_;
   std::vector<std::size_t> sizes_;
   std::vector<std::pair<tensor, std::vector<float>>> operands_;

@@ -49,6 +49,10 @@ struct conformance_result {
 struct conformance_options {
   std::size_t part = 0;  ///< Runs the cases part, part + parts, part + 2 parts, ...
   std::size_t parts = 1;
+  /// Whether all operands are rounded to bfloat16 first. A device that rounds the factors of
+  /// products, such as cpu({.products = bfloat16}), then has the errors of other
+  /// devices, except in kernels that compute several products after one another.
+  bool bfloat16_operands = false;
   std::function<void(const conformance_result&)> report = {};  ///< Called with each result.
 };
 
@@ -71,16 +75,17 @@ namespace detail {
 }
 
 /// Runs one case on the candidates and on the `reference` device. Adds one result for each
-/// candidate. `kernel` is a callable that takes a bench.
+/// candidate. `kernel` is a callable that takes a bench; `rounds` is as in its constructor.
 inline void run_case(std::vector<conformance_result>& results, const std::string& name,
-                     function_ref<void(bench&)> kernel, const std::vector<device>& candidates) {
+                     function_ref<void(bench&)> kernel, const std::vector<device>& candidates,
+                     bool rounds = false) {
   const reference<double> oracle;
-  bench expected(oracle, true);
+  bench expected(oracle, true, rounds);
   kernel(expected);
   std::size_t index = 0;
   for (const device& candidate : candidates) {
-    bench holding(candidate, true);
-    bench moving(candidate, false);
+    bench holding(candidate, true, rounds);
+    bench moving(candidate, false, rounds);
     kernel(holding);
     kernel(moving);
     conformance_result result{.name = name, .candidate = index++};
@@ -177,7 +182,7 @@ void for_each_case(const Check& check) {
       return;
     }
     const std::size_t first = results.size();
-    detail::run_case(results, name, kernel, candidates);
+    detail::run_case(results, name, kernel, candidates, options.bfloat16_operands);
     for (std::size_t i = first; options.report && i < results.size(); ++i) {
       options.report(results[i]);
     }

@@ -30,8 +30,8 @@ namespace glia::cpu_loops {
 template <class T, class... Families>
 class families : private workers, public detail::host_loops<T>, public Families... {
  public:
-  families(std::size_t threads, isa level)
-      : workers(threads, level, use_of_blas<T>(level) == blas_use::used),
+  families(std::size_t threads, isa level, const cpu_products& precision)
+      : workers(threads, level, precision, use_of_blas<T>(level) == blas_use::used),
         Families(static_cast<const workers&>(*this))... {}
 
   using workers::log;

@@ -71,7 +71,7 @@ class weight_packer {
           {node.kernel.made_into(kernels::pack_transformed{}), {w}, {packed}, node.place});
       node.operands.push_back(packed);
     } else {
-      node.operands.push_back(panels(node, w, node.operands[2]));
+      node.operands.push_back(panels(node, w, node.operands[2], false));
     }
     node.results.resize(1);
     node.kernel =
@@ -102,7 +102,7 @@ class weight_packer {
       value_id& w = node.operands[1 + 2 * i];
       value_id& bias = node.operands[2 + 2 * i];
       chain.packed[i] = graph_->spec(w).shape;
-      w = panels(node, w, std::exchange(bias, no_value));
+      w = panels(node, w, std::exchange(bias, no_value), chain.links[i].groups == 1);
     }
     node.kernel = node.kernel.made_into(chain);
   }
@@ -132,12 +132,13 @@ class weight_packer {
     }
   }
 
-  /// Packs the weights of a node.
-  [[nodiscard]] value_id panels(const graph_node& node, value_id w, value_id bias) {
+  /// Packs the weights of a node. `rounded` is whether they may be rounded.
+  [[nodiscard]] value_id panels(const graph_node& node, value_id w, value_id bias,
+                                bool rounded = true) {
     const value_id packed =
         graph_->add_value(kernels::pack_panels::result(graph_->spec(w), graph_->spec(bias)));
     nodes_.push_back(
-        {node.kernel.made_into(kernels::pack_panels{}), {w, bias}, {packed}, node.place});
+        {node.kernel.made_into(kernels::pack_panels{rounded}), {w, bias}, {packed}, node.place});
     return packed;
   }
 

@@ -32,7 +32,8 @@ void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const 
     return;
   }
   if (has_fused<kernels::packed_conv2d_max_pool2d>(device)) {
-    b.out(device.run(kernel, x, w, bias, device.run(kernels::pack_panels{}, w, bias)));
+    b.out(device.run(kernel, x, w, bias,
+                     device.run(kernels::pack_panels{.rounded = false}, w, bias)));
   } else {
     b.out(y);
   }
@@ -112,7 +113,8 @@ void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>
     if (has_fused<kernels::pack_panels>(device)) {
       for (std::size_t i = 0; i < links.size(); ++i) {
         chain.packed[i] = links[i].weights.shape();
-        weights[2 * i] = device.run(kernels::pack_panels{}, links[i].weights, links[i].bias);
+        const kernels::pack_panels pack{.rounded = links[i].kernel.groups == 1};
+        weights[2 * i] = device.run(pack, links[i].weights, links[i].bias);
         weights[2 * i + 1] = Tensor{};
       }
     }

@@ -32,11 +32,11 @@ class attention {
       s.first = std::min(position, s.keys - s.queries);
     }
     with_isa(team_->level(), [&](auto loops) {
-      using panel = panels<T, decltype(loops)>;
-      constexpr std::size_t tile = panel::tile_rows;
-      const std::size_t columns = panel::padded(s.keys);
-      const std::size_t outputs = panel::padded(s.value_channels);
-      const std::size_t step = panel::row_step(columns);
+      const head_products<T, decltype(loops)> product(loops, *team_);
+      constexpr std::size_t tile = product.tile_rows;
+      const std::size_t columns = product.padded(s.keys);
+      const std::size_t outputs = product.padded(s.value_channels);
+      const std::size_t step = product.row_step(columns);
       const std::size_t scratch_size =
           columns * s.channels + step * tile + outputs * (s.keys + tile);
       const std::size_t parts = parts_of_queries(s);
@@ -50,15 +50,13 @@ class attention {
         const std::size_t tiles = (s.queries + tile - 1) / tile;
         const std::size_t end_of_part = std::min((part + 1) * tiles / parts * tile, s.queries);
         const std::size_t most_keys = s.end_of_keys(end_of_part);
-        panel::pack_transposed(loops, s.head_of(keys, sample, head), s.channels, most_keys,
-                               packed_keys);
-        panel::pack(loops, s.head_of(values, sample, head), most_keys, s.value_channels,
-                    packed_values);
+        product.pack_transposed(s.head_of(keys, sample, head), s.channels, most_keys, packed_keys);
+        product.pack(s.head_of(values, sample, head), most_keys, s.value_channels, packed_values);
         for (std::size_t first = part * tiles / parts * tile; first < end_of_part; first += tile) {
           const std::size_t count = std::min(tile, end_of_part - first);
           const std::size_t end = s.end_of_keys(first + count);
-          panel::multiply(loops, q.row(first), q.step, 1, packed_keys, s.channels, s.channels, end,
-                          count, {scores, step}, false);
+          product.multiply({q.row(first), q.step}, packed_keys, s.channels, s.channels, end, count,
+                           {scores, step}, false);
           T factors[tile];
           for (std::size_t i = 0; i < count; ++i) {
             T* const row = scores + i * step;
@@ -72,8 +70,8 @@ class attention {
               statistics[s.queries] = factors[i];
             }
           }
-          panel::multiply(loops, scores, step, 1, packed_values, most_keys, end, s.value_channels,
-                          count, {sums, outputs}, false);
+          product.multiply({scores, step}, packed_values, most_keys, end, s.value_channels, count,
+                           {sums, outputs}, false);
           for (std::size_t i = 0; i < count; ++i) {
             loops.scale_to(sums + i * outputs, factors[i], target.row(first + i), s.value_channels);
           }
@@ -88,14 +86,14 @@ class attention {
                const tensor& dqueries, const tensor& dkeys, const tensor& dvalues) const {
     const sizes s(k.num_heads, k.causal, queries, keys, values);
     with_isa(team_->level(), [&](auto loops) {
-      using panel = panels<T, decltype(loops)>;
-      constexpr std::size_t tile = panel::tile_rows;
+      const head_products<T, decltype(loops)> product(loops, *team_);
+      constexpr std::size_t tile = product.tile_rows;
       constexpr std::size_t block = 48;  // queries whose weights are kept; whole tiles
       static_assert(block % tile == 0);
-      const std::size_t columns = panel::padded(s.keys);
-      const std::size_t inner = panel::padded(s.channels);
-      const std::size_t outputs = panel::padded(s.value_channels);
-      const std::size_t step = panel::row_step(columns);
+      const std::size_t columns = product.padded(s.keys);
+      const std::size_t inner = product.padded(s.channels);
+      const std::size_t outputs = product.padded(s.value_channels);
+      const std::size_t step = product.row_step(columns);
       const std::size_t scratch_size = columns * (s.channels + s.value_channels) +
                                        inner * (2 * s.keys + block + tile) +
                                        outputs * (s.keys + block) + 2 * block * step;
@@ -116,28 +114,27 @@ class attention {
         const auto g = s.head_of(dy, sample, head);
         const auto target = s.head_of(dqueries, sample, head);
         const T* const statistics = s.saved_of(saved, sample, head);
-        panel::pack_transposed(loops, s.head_of(keys, sample, head), s.channels, s.keys,
-                               packed_keys);
-        panel::pack_transposed(loops, s.head_of(values, sample, head), s.value_channels, s.keys,
-                               packed_values);
-        panel::pack(loops, s.head_of(keys, sample, head), s.keys, s.channels, key_rows);
+        product.pack_transposed(s.head_of(keys, sample, head), s.channels, s.keys, packed_keys);
+        product.pack_transposed(s.head_of(values, sample, head), s.value_channels, s.keys,
+                                packed_values);
+        product.pack(s.head_of(keys, sample, head), s.keys, s.channels, key_rows);
         std::fill_n(dk.data, inner * s.keys, T{0});
         std::fill_n(dv.data, outputs * s.keys, T{0});
         for (std::size_t first = 0; first < s.queries; first += block) {
           const std::size_t rows = std::min(block, s.queries - first);
           const std::size_t end = s.end_of_keys(first + rows);
-          panel::pack(loops, {q.row(first), q.step}, rows, s.channels, query_rows);
-          panel::pack(loops, {g.row(first), g.step}, rows, s.value_channels, dy_rows);
+          product.pack({q.row(first), q.step}, rows, s.channels, query_rows);
+          product.pack({g.row(first), g.step}, rows, s.value_channels, dy_rows);
           for (std::size_t start = 0; start < rows; start += tile) {
             const std::size_t count = std::min(tile, rows - start);
             const std::size_t query = first + start;
             const std::size_t tile_end = s.end_of_keys(query + count);
             T* const p = weights + start * step;
             T* const d = dscores + start * step;
-            panel::multiply(loops, q.row(query), q.step, 1, packed_keys, s.channels, s.channels,
-                            tile_end, count, {p, step}, false);
-            panel::multiply(loops, g.row(query), g.step, 1, packed_values, s.value_channels,
-                            s.value_channels, tile_end, count, {d, step}, false);
+            product.multiply({q.row(query), q.step}, packed_keys, s.channels, s.channels, tile_end,
+                             count, {p, step}, false);
+            product.multiply({g.row(query), g.step}, packed_values, s.value_channels,
+                             s.value_channels, tile_end, count, {d, step}, false);
             for (std::size_t i = 0; i < count; ++i) {
               const std::size_t n = s.end_of_keys(query + i + 1);
               T* const weight = p + i * step;
@@ -148,18 +145,18 @@ class attention {
               std::fill(weight + n, weight + end, T{0});
               std::fill(gradient + n, gradient + end, T{0});
             }
-            panel::multiply(loops, d, step, 1, key_rows, s.keys, tile_end, s.channels, count,
-                            {dq, inner}, false);
+            product.multiply({d, step}, key_rows, s.keys, tile_end, s.channels, count, {dq, inner},
+                             false);
             for (std::size_t i = 0; i < count; ++i) {
               loops.scale_to(dq + i * inner, s.scale(), target.row(query + i), s.channels);
             }
           }
           for (std::size_t key = 0; key < end; key += tile) {
             const std::size_t count = std::min(tile, end - key);
-            panel::multiply(loops, weights + key, 1, step, dy_rows, rows, rows, s.value_channels,
-                            count, {dv.row(key), dv.step}, true);
-            panel::multiply(loops, dscores + key, 1, step, query_rows, rows, rows, s.channels,
-                            count, {dk.row(key), dk.step}, true);
+            product.multiply({weights + key, step, true}, dy_rows, rows, rows, s.value_channels,
+                             count, {dv.row(key), dv.step}, true);
+            product.multiply({dscores + key, step, true}, query_rows, rows, rows, s.channels, count,
+                             {dk.row(key), dk.step}, true);
           }
         }
         for (std::size_t key = 0; key < s.keys; ++key) {

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
+#include "glia/backends/cpu/isa/with_isa.hpp"
+#include "glia/backends/cpu/products/matrix.hpp"
+#include "glia/backends/cpu/products/rounded_loops.hpp"
+#include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/long_sum.hpp"
 
 namespace glia::cpu_loops {
@@ -19,9 +24,12 @@ struct strided_rows {
 /// The small matrix products of one head. Their second factors are packed into panels of
 /// `panel_width` columns, each of `depth` consecutive rows of whole registers.
 template <class T, class Loops>
-struct panels {
+class head_products {
+ public:
   static constexpr std::size_t width = Loops::template panel_width<T>;
   static constexpr std::size_t tile_rows = Loops::tile_patches;
+
+  head_products(const Loops& loops, const workers& team) : loops_(loops), team_(&team) {}
 
   /// Returns the number of columns in whole panels.
   [[nodiscard]] static constexpr std::size_t padded(std::size_t columns) {
@@ -35,42 +43,75 @@ struct panels {
   }
 
   /// Packs a matrix (depth, columns) into depth * padded(columns) elements.
-  static void pack(const Loops& loops, const strided_rows<T>& x, std::size_t depth,
-                   std::size_t columns, T* target) {
+  void pack(const strided_rows<T>& x, std::size_t depth, std::size_t columns, T* target) const {
+    if (rounds()) {
+      pack_rounded({x.data, x.step}, depth, columns, target);
+      return;
+    }
     for (std::size_t first = 0; first < columns; first += width, target += depth * width) {
-      loops.copy_columns(x.data + first, x.step, depth, std::min(width, columns - first), target,
-                         width);
+      loops_.copy_columns(x.data + first, x.step, depth, std::min(width, columns - first), target,
+                          width);
     }
   }
   /// Packs the transpose of a matrix (columns, depth).
-  static void pack_transposed(const Loops& loops, const strided_rows<T>& x, std::size_t depth,
-                              std::size_t columns, T* target) {
+  void pack_transposed(const strided_rows<T>& x, std::size_t depth, std::size_t columns,
+                       T* target) const {
+    if (rounds()) {
+      pack_rounded({x.data, x.step, true}, depth, columns, target);
+      return;
+    }
     for (std::size_t first = 0; first < columns; first += width, target += depth * width) {
       const std::size_t count = std::min(width, columns - first);
       if (count < width) {
         std::fill_n(target, depth * width, T{0});
       }
-      loops.transpose_matrix(x.row(first), x.step, target, width, count, depth);
+      loops_.transpose_matrix(x.row(first), x.step, target, width, count, depth);
     }
   }
 
-  /// Computes C (rows, padded(columns)) = or += A B, for at most `tile_rows` rows. Row i of A
-  /// begins at a + i a_row, and its elements are a_step apart. B has `packed_depth` rows in each
-  /// panel, of which the first `depth` are used.
-  static void multiply(const Loops& loops, const T* a, std::size_t a_row, std::size_t a_step,
-                       const T* b, std::size_t packed_depth, std::size_t depth, std::size_t columns,
-                       std::size_t rows, const strided_rows<T>& c, bool add) {
+  /// Computes C (rows, padded(columns)) = or += A B, for at most `tile_rows` rows of A. B has
+  /// `packed_depth` rows in each panel, of which the first `depth` are used.
+  void multiply(const matrix<T>& a, const T* b, std::size_t packed_depth, std::size_t depth,
+                std::size_t columns, std::size_t rows, const strided_rows<T>& c, bool add) const {
+    if (rounds()) {
+      multiply_rounded(a, b, packed_depth, depth, columns, rows, c, add);
+      return;
+    }
+    const std::size_t a_row = a.transposed ? 1 : a.row_step;
+    const std::size_t a_step = a.transposed ? a.row_step : 1;
     for (std::size_t first = 0; first < columns; first += width, b += packed_depth * width) {
       const std::size_t registers = 2 * (columns - first) <= width ? 1 : 2;
       std::size_t done = 0;
       do {
         const std::size_t count = std::min(depth - done, detail::product_chain);
-        loops.multiply_tile(a + done * a_step, a_row, a_step, b + done * width, width, count,
-                            c.data + first, c.step, rows, registers, add || done > 0);
+        loops_.multiply_tile(a.data + done * a_step, a_row, a_step, b + done * width, width, count,
+                             c.data + first, c.step, rows, registers, add || done > 0);
         done += count;
       } while (done < depth);
     }
   }
+
+ private:
+  [[nodiscard]] bool rounds() const {
+    return std::is_same_v<T, float> && team_->rounded() != nullptr;
+  }
+  void pack_rounded(const matrix<T>& x, std::size_t depth, std::size_t columns, T* target) const {
+    if constexpr (std::is_same_v<T, float>) {
+      team_->rounded()->pack(x, depth, columns, target, depth * width);
+    }
+  }
+  void multiply_rounded(const matrix<T>& a, const T* b, std::size_t packed_depth, std::size_t depth,
+                        std::size_t columns, std::size_t rows, const strided_rows<T>& c,
+                        bool add) const {
+    if constexpr (std::is_same_v<T, float>) {
+      alignas(64) float words[detail::product_chain * padded(tile_rows)];
+      team_->rounded()->multiply_packed(a, b, packed_depth * width, c.data, c.step,
+                                        {rows, columns, depth}, words, add);
+    }
+  }
+
+  Loops loops_;
+  const workers* team_;
 };
 
 }  // namespace glia::cpu_loops

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 
 #include "glia/backends/cpu/convolution/chain_layout.hpp"
 #include "glia/backends/cpu/convolution/depthwise_convolution.hpp"
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
 #include "glia/backends/cpu/loops/clamp_range.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
+#include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/kernels/convolution_chain.hpp"
@@ -33,10 +35,10 @@ template <class T, class Loops>
 class chain_run {
  public:
   /// `whole` tells whether the caller will call `image` or `rows`.
-  chain_run(const Loops& loops, std::span<const chain_link<T>> links,
-            std::span<const kernels::window_sizes> sizes, const memory_pool& memory,
-            std::size_t threads, bool whole)
+  chain_run(const Loops& loops, const workers& team, std::span<const chain_link<T>> links,
+            std::span<const kernels::window_sizes> sizes, const memory_pool& memory, bool whole)
       : loops_(loops),
+        team_(&team),
         links_(links),
         layout_(sizes, width, sizeof(T),
                 whole ? std::numeric_limits<std::size_t>::max() : ring_bytes),
@@ -47,8 +49,7 @@ class chain_run {
         const std::size_t d = depth(sizes[i]);
         const std::size_t panels = (sizes[i].o + width - 1) / width;
         packed_[i] = detail::host_tensor<T>(memory, {panels, 1 + d, width});
-        pack_panels(loops, links[i].weights, sizes[i].o, links[i].bias, d, sizes[i].o,
-                    packed_[i].data());
+        pack_link(links[i], sizes[i], d, packed_[i].data());
         panels_[i] = packed_[i].data();
       }
       // The products of all links but the first read the channels of a pixel from panels.
@@ -61,7 +62,14 @@ class chain_run {
     }
     const bool copies = !first_.image().unpadded();
     scratch_size_ = layout_.end() + (copies ? first_.band_size(layout_.first_rows()) : 0);
-    scratch_ = detail::host_tensor<T>(memory, {whole ? 1 : threads, scratch_size_});
+    scratch_ = detail::host_tensor<T>(memory, {whole ? 1 : team.threads(), scratch_size_});
+    if (team.rounded() != nullptr) {
+      for (const kernels::window_sizes& s : sizes) {
+        longest_patch_ = std::max(longest_patch_, depth(s));
+      }
+      patches_size_ = std::max(patch_bytes / sizeof(T), (Loops::tile_patches + 1) * longest_patch_);
+      patches_ = detail::host_tensor<T>(memory, {team.threads(), patches_size_});
+    }
   }
 
   /// Returns whether each link can be distributed over the threads before the next link begins. The
@@ -77,7 +85,7 @@ class chain_run {
 
   /// Computes a whole image, one link after the other. All threads share the work of each link, so
   /// no row is computed twice.
-  void image(const workers& team, const T* x, T* y, std::size_t image) const {
+  void image(const T* x, T* y, std::size_t image) const {
     const state s = state_of(x, y, image, 0);
     layout_.clear(s.scratch);
     // Rows after the last window of the next link are not computed because the ring has no room for
@@ -92,14 +100,16 @@ class chain_run {
       const std::size_t panels = (layout_.size(i).o + width - 1) / width;
       // A task computes some panels of all rows. If there are few panels, a task computes fewer
       // rows.
-      const std::size_t slices = std::min(panels, tasks_of_thread * team.threads());
+      const std::size_t slices = std::min(panels, tasks_of_thread * team_->threads());
       const std::size_t parts =
-          std::min(rows, (tasks_of_thread * team.threads() + slices - 1) / slices);
-      team.run(slices * parts, [&](std::size_t task, std::size_t) {
+          std::min(rows, (tasks_of_thread * team_->threads() + slices - 1) / slices);
+      team_->run(slices * parts, [&](std::size_t task, std::size_t thread) {
         const std::size_t slice = task / parts;
         const std::size_t part = task % parts;
         const panel_range range{slice * panels / slices, (slice + 1) * panels / slices};
-        make_link(s, i, part * rows / parts, (part + 1) * rows / parts, range);
+        state mine = s;
+        mine.thread = thread;
+        make_link(mine, i, part * rows / parts, (part + 1) * rows / parts, range);
       });
     }
   }
@@ -125,6 +135,7 @@ class chain_run {
   // least 512 KiB, or 1 MiB on processors with AVX-512.
   static constexpr std::size_t ring_bytes = (Loops::register_bytes == 64 ? 512 : 256) << 10;
   static constexpr std::size_t panel_block_bytes = 64 << 10;
+  static constexpr std::size_t patch_bytes = 128 << 10;
   // Enough tasks for fast threads to take over work from slow threads.
   static constexpr std::size_t tasks_of_thread = 4;
 
@@ -137,6 +148,7 @@ class chain_run {
     const T* x;  // the image
     T* y;
     T* scratch;
+    std::size_t thread;
     std::array<std::size_t, kernels::max_chain> finished;  // rows of each link
   };
 
@@ -144,6 +156,7 @@ class chain_run {
     return {x + image * sample_of(layout_.size(0).input()).size(),
             y + image * sample_of(layout_.size(layout_.count() - 1).output()).size(),
             scratch_.data() + thread * scratch_size_,
+            thread,
             {}};
   }
 
@@ -232,25 +245,104 @@ class chain_run {
                                panels_[i] + panels.first * panel_size,
                                0,
                                panel_step};
-    for (std::size_t from_output = panels.first * width; from_output < columns;
-         from_output += block) {
-      products.outputs = std::min(block, columns - from_output);
-      pixels pixel(*this, s, i, image, first);
-      for (std::size_t tile = 0; tile < tiles; ++tile) {
-        // Tiles have nearly equal sizes. A small last tile would have too few independent sums to
-        // hide the latency of additions.
-        const std::size_t n = (tile + 1) * outputs / tiles - tile * outputs / tiles;
-        std::array<const T*, Loops::tile_patches> source;
-        std::array<T*, Loops::tile_patches> target;
-        for (std::size_t j = 0; j < n; ++j) {
-          source[j] = pixel.source;
-          target[j] = pixel.target + from_output / width * panel_step;
-          pixel.advance();
-        }
-        loops_.multiply_patches(products, source.data(), n, target.data(), range);
+    // Rounded patches are copied, as many as stay in a cache while all panels read them.
+    const bool rounds = team_->rounded() != nullptr;
+    const std::size_t chunk =
+        rounds ? std::max<std::size_t>(
+                     1, (patches_size_ - longest_patch_) / (Loops::tile_patches * depth(size)))
+               : tiles;
+    const auto start_of = [&](std::size_t tile) { return tile * outputs / tiles; };
+    pixels start(*this, s, i, image, first);
+    for (std::size_t from_tile = 0; from_tile < tiles; from_tile += chunk) {
+      const std::size_t end_tile = std::min(from_tile + chunk, tiles);
+      T* const words = patches_.data() + s.thread * patches_size_;
+      if (rounds) {
+        round_patches(products, start, start_of(end_tile) - start_of(from_tile), words);
       }
-      products.panels += block / width * panel_size;
+      products.panels = panels_[i] + panels.first * panel_size;
+      pixels pixel = start;
+      for (std::size_t from_output = panels.first * width; from_output < columns;
+           from_output += block) {
+        products.outputs = std::min(block, columns - from_output);
+        pixel = start;
+        for (std::size_t tile = from_tile; tile < end_tile; ++tile) {
+          // Tiles have nearly equal sizes. A small last tile would have too few independent sums to
+          // hide the latency of additions.
+          const std::size_t n = start_of(tile + 1) - start_of(tile);
+          std::array<const T*, Loops::tile_patches> source;
+          std::array<T*, Loops::tile_patches> target;
+          for (std::size_t j = 0; j < n; ++j) {
+            source[j] = pixel.source;
+            target[j] = pixel.target + from_output / width * panel_step;
+            pixel.advance();
+          }
+          if (rounds) {
+            multiply_words(products, words, start_of(tile) - start_of(from_tile), n, target.data(),
+                           range);
+          } else {
+            loops_.multiply_patches(products, source.data(), n, target.data(), range);
+          }
+        }
+        products.panels += block / width * panel_size;
+      }
+      start = pixel;
     }
+  }
+
+  /// Writes the words of `count` patches. They have `depth` elements each, or half as many words.
+  template <class Pixels>
+  void round_patches(const patch_products<T>& products, Pixels pixel, std::size_t count,
+                     T* words) const {
+    if constexpr (std::is_same_v<T, float>) {
+      const rounded_loops& rounded = *team_->rounded();
+      const std::size_t size = rounded.words(products.depth);
+      const bool whole_words = products.run_length % 2 == 0;
+      T* const patch = words + patches_size_ - longest_patch_;  // the last one
+      for (; count > 0; --count, words += size, pixel.advance()) {
+        for (std::size_t first = 0, run = 0; first < products.depth; ++run) {
+          const std::size_t length = std::min(products.run_length, products.depth - first);
+          const T* const source = pixel.source + products.run[run];
+          if (whole_words) {
+            rounded.round_row(source, length, words + rounded.words(first));
+          } else {
+            std::copy_n(source, length, patch + first);
+          }
+          first += length;
+        }
+        if (!whole_words) {
+          rounded.round_row(patch, products.depth, words);
+        }
+      }
+    }
+  }
+
+  /// Multiplies n patches in words, from patch `first` on.
+  void multiply_words(const patch_products<T>& products, const T* words, std::size_t first,
+                      std::size_t n, T* const* target, const clamp_range<T>& range) const {
+    if constexpr (std::is_same_v<T, float>) {
+      patch_products<T> in_words = products;
+      in_words.run = &single_run;
+      in_words.depth = team_->rounded()->words(products.depth);
+      in_words.run_length = in_words.depth;
+      in_words.panel_depth = products.depth;
+      std::array<const T*, Loops::tile_patches> source;
+      for (std::size_t p = 0; p < n; ++p) {
+        source[p] = words + (first + p) * in_words.depth;
+      }
+      team_->rounded()->multiply_patches(in_words, source.data(), n, target, range);
+    }
+  }
+
+  /// Packs the weights of a link, of which `depth` belong to one output.
+  void pack_link(const chain_link<T>& link, const kernels::window_sizes& s, std::size_t depth,
+                 T* target) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (team_->rounded() != nullptr && s.groups == 1) {
+        team_->rounded()->pack_panels(link.weights, s.o, link.bias, depth, s.o, target);
+        return;
+      }
+    }
+    pack_panels(loops_, link.weights, s.o, link.bias, depth, s.o, target);
   }
 
   /// Iterates over the outputs of a link, with the address of the input and the result of each
@@ -259,7 +351,7 @@ class chain_run {
    public:
     /// `image` is the input of the first link, from row `first` on.
     pixels(const chain_run& run, const state& s, std::size_t i, const T* image, std::size_t first)
-        : run_(run), s_(s), i_(i), image_(image), first_(first), row_(first) {
+        : run_(&run), s_(&s), i_(i), image_(image), first_(first), row_(first) {
       begin_row();
     }
 
@@ -277,24 +369,24 @@ class chain_run {
 
    private:
     void begin_row() {
-      const chain_layout& layout = run_.layout_;
+      const chain_layout& layout = run_->layout_;
       const kernels::window_sizes& size = layout.size(i_);
       left_ = size.ow;
       if (i_ == 0) {
-        const patch_grid grid = run_.first_.image().grid({});
+        const patch_grid grid = run_->first_.image().grid({});
         source = image_ + (row_ - first_) * grid.row_step;
         source_step_ = grid.column_step;
       } else {
-        source = s_.scratch + layout.padded_row(i_ - 1, 0, row_);
+        source = s_->scratch + layout.padded_row(i_ - 1, 0, row_);
         source_step_ = width;
       }
       target =
-          layout.last(i_) ? s_.y + row_ * size.ow * size.o : s_.scratch + layout.row(i_, 0, row_);
+          layout.last(i_) ? s_->y + row_ * size.ow * size.o : s_->scratch + layout.row(i_, 0, row_);
       target_step_ = layout.last(i_) ? size.o : width;
     }
 
-    const chain_run& run_;
-    const state& s_;
+    const chain_run* run_;
+    const state* s_;
     std::size_t i_;
     const T* image_;
     std::size_t first_;
@@ -305,6 +397,7 @@ class chain_run {
   };
 
   Loops loops_;
+  const workers* team_;
   std::span<const chain_link<T>> links_;
   chain_layout layout_;
   patch_convolution<T> first_;
@@ -314,6 +407,9 @@ class chain_run {
   std::array<detail::host_tensor<std::uint32_t>, kernels::max_chain> runs_;
   std::size_t scratch_size_ = 0;  // elements for each thread: the layout, then a padded band
   detail::host_tensor<T> scratch_;
+  std::size_t longest_patch_ = 0;
+  std::size_t patches_size_ = 0;
+  detail::host_tensor<T> patches_;  // for each thread: rounded patches, and one patch before
 };
 
 }  // namespace glia::cpu_loops

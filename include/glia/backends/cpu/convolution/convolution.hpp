@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 
 #include "glia/backends/cpu/convolution/depthwise_convolution.hpp"
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
@@ -10,6 +12,8 @@
 #include "glia/backends/cpu/loops/clamp_range.hpp"
 #include "glia/backends/cpu/products/density.hpp"
 #include "glia/backends/cpu/products/epilogue.hpp"
+#include "glia/backends/cpu/products/products.hpp"
+#include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/threads/gradient_lanes.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
@@ -47,6 +51,12 @@ class convolution {
     if (pointwise::applies(s)) {
       pointwise(*team_, s).multiply(memory, x, {w, s.o}, y, {bias, map});
       return;
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      if (rounds(s)) {
+        team_->rounded()->convolve(*team_, memory, s, x, w, bias, map, y, rows_per_block(s, s.oh));
+        return;
+      }
     }
     const patch_convolution<T> c(s, memory);
     const clamp_range<T> range(map);
@@ -87,7 +97,8 @@ class convolution {
     const patch_convolution<T> c(s, memory);
     const sparse_convolution<T> sparse(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
-    const bool is_sparse = !depthwise && few_nonzeros(c, dy);
+    const bool rounded = rounds(s);
+    const bool is_sparse = !depthwise && !rounded && few_nonzeros(c, dy);
     const bool finite =
         (is_sparse || is_faster_reversed(c)) && all_finite(*team_, w, c.depth() * s.o);
     const bool listed = is_sparse && finite;
@@ -97,6 +108,12 @@ class convolution {
       const detail::host_tensor<T> reversed = reversed_weights(w, s, memory);
       conv2d(dy, reversed.data(), nullptr, kernels::identity_map, dx, reversed_sizes(s), memory);
       return;
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      if (rounded) {
+        team_->rounded()->input_gradient(*team_, memory, s, dy, w, dx);
+        return;
+      }
     }
     with_isa(listed ? sparse.fitting(team_->level()) : team_->level(), [&](auto loops) {
       detail::host_tensor<T> weights;
@@ -144,7 +161,17 @@ class convolution {
     const sparse_convolution<T> sparse(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
     const bool listed =
-        !depthwise && few_nonzeros(c, dy) && all_finite(*team_, x, s.input().size());
+        !depthwise && !rounds(s) && few_nonzeros(c, dy) && all_finite(*team_, x, s.input().size());
+    if (!listed && worth_gathering(s)) {
+      multiply_gathered(c, x, dy, dw, memory);
+      return;
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      if (rounds(s)) {
+        team_->rounded()->kernel_gradient(*team_, memory, s, x, dy, dw);
+        return;
+      }
+    }
     const isa level = listed ? sparse.fitting(team_->level()) : team_->level();
     const std::size_t size = c.depth() * s.o;
     const std::size_t rows = c.rows_per_band();
@@ -196,6 +223,42 @@ class convolution {
  private:
   // With fewer images, rows are distributed over the threads as well.
   static constexpr std::size_t few_images = 8;
+
+  /// Returns whether the factors of a convolution are rounded. A depthwise convolution computes so
+  /// few products that rounding would not pay off.
+  [[nodiscard]] bool rounds(const kernels::window_sizes& s) const {
+    return team_->rounded() != nullptr && !depthwise_convolution<T>::applies(s);
+  }
+  /// Returns whether the gradient of the kernel is a product of a copy of all patches. Otherwise,
+  /// each image adds to the gradient, which takes too long if it is large and an image has only a
+  /// few patches.
+  static bool worth_gathering(const kernels::window_sizes& s) {
+    constexpr std::size_t large = 1 << 20;
+    const bool single = s.window.height * s.window.width == 1;
+    return s.groups == 1 && s.weights().size() * sizeof(T) >= large &&
+           s.oh * s.ow <= (single ? 256 : 100);
+  }
+  void multiply_gathered(const patch_convolution<T>& c, const T* x, const T* dy, T* dw,
+                         const memory_pool& memory) const {
+    const kernels::window_sizes& s = c.sizes();
+    const std::size_t pixels = s.n * s.oh * s.ow;
+    const detail::host_tensor<T> patches(memory, {pixels, c.depth()});
+    const detail::host_tensor<T> scratch(memory, {team_->threads(), c.band_size(1)});
+    team_->run(s.n * s.oh, [&](std::size_t task, std::size_t thread) {
+      const row_band band = c.image().band(task % s.oh, 1);
+      const T* const image = c.image().read(x + task / s.oh * s.h * s.w * s.c, band,
+                                            scratch.data() + thread * c.band_size(1));
+      T* target = patches.data() + task * s.ow * c.depth();
+      for (std::size_t column = 0; column < s.ow; ++column) {
+        for (const std::uint32_t run : c.runs()) {
+          target = std::copy_n(image + column * s.window.stride_width * s.c + run, c.run_length(),
+                               target);
+        }
+      }
+    });
+    products<T>(*team_).multiply(patches.data(), dy, dw, {c.depth(), s.o, pixels}, transpose::first,
+                                 {}, memory);
+  }
 
   static std::size_t rows_per_block(const kernels::window_sizes& s, std::size_t max_rows) {
     return s.n >= few_images ? max_rows : std::min(max_rows, (s.oh + 3) / 4);

@@ -60,9 +60,9 @@ class convolution_chain {
       const std::size_t rows = sizes.back().oh;
       const bool whole = images < few_images && team_->threads() > 1 &&
                          rows < few_rows * team_->threads() && chain::goes_whole(sizes);
-      const chain run(loops, links, sizes, memory, team_->threads(), whole);
+      const chain run(loops, *team_, links, sizes, memory, whole);
       for (std::size_t i = 0; whole && i < images; ++i) {
-        run.image(*team_, x, y, i);
+        run.image(x, y, i);
       }
       if (whole) {
         return;

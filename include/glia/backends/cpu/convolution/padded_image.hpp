@@ -19,8 +19,9 @@ struct row_band {
 /// The geometry of a convolution whose padding is part of the image.
 class padded_image {
  public:
-  explicit padded_image(const kernels::window_sizes& s)
-      : s_(&s), width_(s.w + s.window.pad_left + s.window.pad_right) {}
+  /// `chain` is the number of patches whose products one sum of a gradient adds.
+  explicit padded_image(const kernels::window_sizes& s, std::size_t chain = detail::product_chain)
+      : s_(&s), width_(s.w + s.window.pad_left + s.window.pad_right), chain_(chain) {}
 
   [[nodiscard]] std::size_t row_size() const { return width_ * s_->c; }
 
@@ -30,7 +31,7 @@ class padded_image {
   }
   [[nodiscard]] patch_grid grid(const row_band& band) const {
     return {band.rows, s_->ow, s_->window.stride_height * row_size(),
-            s_->window.stride_width * s_->c};
+            s_->window.stride_width * s_->c, chain_};
   }
 
   /// Writes the offsets within a patch of one group, in the order of the rows of the kernel
@@ -106,6 +107,7 @@ class padded_image {
  private:
   const kernels::window_sizes* s_;
   std::size_t width_;
+  std::size_t chain_;
 };
 
 }  // namespace glia::cpu_loops

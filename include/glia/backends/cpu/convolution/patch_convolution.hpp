@@ -21,12 +21,24 @@ namespace glia::cpu_loops {
 template <class T>
 class patch_convolution {
  public:
+  /// Options of products in words; see rounded_convolution.hpp.
+  struct options {
+    /// Number of patches whose products one sum of the gradient of the kernel adds.
+    std::size_t chain = detail::product_chain;
+    bool whole_rows = true;  ///< Whether a run can hold all pixels of a row of a patch.
+  };
+
   patch_convolution(const kernels::window_sizes& s, const memory_pool& memory)
+      : patch_convolution(s, memory, options{}) {}
+  patch_convolution(const kernels::window_sizes& s, const memory_pool& memory, const options& o)
       : s_(s),
-        image_(s_),
+        image_(s_, o.chain),
         depth_(s.window.height * s.window.width * s.group_inputs()),
+        run_length_(o.whole_rows && s.window.dilation_width == 1 && s.groups == 1
+                        ? s.window.width * s.c
+                        : s.group_inputs()),
         offsets_(memory, {depth_}),
-        runs_(memory, {depth_ / run_length()}) {
+        runs_(memory, {depth_ / run_length_}) {
     image_.patch_offsets(offsets_.data());
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       runs_.data()[run] = offsets_.data()[run * run_length()];
@@ -42,10 +54,7 @@ class patch_convolution {
 
   /// Returns the number of contiguous elements in each run of a patch. A patch consists of such
   /// runs.
-  [[nodiscard]] std::size_t run_length() const {
-    return s_.window.dilation_width == 1 && s_.groups == 1 ? s_.window.width * s_.c
-                                                           : s_.group_inputs();
-  }
+  [[nodiscard]] std::size_t run_length() const { return run_length_; }
   /// Returns the offsets of the runs within a patch.
   [[nodiscard]] std::span<const std::uint32_t> runs() const { return {runs_.data(), runs_.size()}; }
 
@@ -171,27 +180,29 @@ class patch_convolution {
   }
 
   /// Multiplies dy (rows, OW, O) by the transposed weights, and adds each product to its patch in
-  /// dx (padded rows of the band).
+  /// dx (padded rows of the band). If a run is a single pixel, the order of the additions depends
+  /// only on the shapes: for each run, all patches.
   template <class Loops>
   void add_input_gradient(const Loops& loops, const T* dy, const row_band& band,
                           const detail::host_tensor<T>& packed, T* dx) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
     const std::size_t depth = s_.group_outputs();
-    for_tiles<Loops>(image_.grid(band), [&](const auto& patches, std::size_t pixel, std::size_t n) {
-      tile<const T*> source;
-      tile<T*> target;
-      patch_products<T> products{&single_run, depth, depth, packed.data(), run_length(), width};
-      for (std::size_t group = 0; group < s_.groups; ++group) {
-        for (const std::uint32_t run : runs()) {
-          for (std::size_t p = 0; p < n; ++p) {
-            source[p] = dy + (pixel + p) * s_.o + group * depth;
-            target[p] = dx + patches[p] + run + group * s_.group_inputs();
-          }
-          loops.multiply_patches(products, source.data(), n, target.data(), add_sums{});
-          products.panels += panels<Loops>(run_length()) * (1 + depth) * width;
-        }
+    patch_products<T> products{&single_run, depth, depth, packed.data(), run_length(), width};
+    for (std::size_t group = 0; group < s_.groups; ++group) {
+      for (const std::uint32_t run : runs()) {
+        for_tiles<Loops>(
+            image_.grid(band), [&](const auto& patches, std::size_t pixel, std::size_t n) {
+              tile<const T*> source;
+              tile<T*> target;
+              for (std::size_t p = 0; p < n; ++p) {
+                source[p] = dy + (pixel + p) * s_.o + group * depth;
+                target[p] = dx + patches[p] + run + group * s_.group_inputs();
+              }
+              loops.multiply_patches(products, source.data(), n, target.data(), add_sums{});
+            });
+        products.panels += panels<Loops>(run_length()) * (1 + depth) * width;
       }
-    });
+    }
   }
 
  private:
@@ -271,6 +282,7 @@ class patch_convolution {
   kernels::window_sizes s_;
   padded_image image_;
   std::size_t depth_;
+  std::size_t run_length_;
   detail::host_tensor<std::uint32_t> offsets_;
   detail::host_tensor<std::uint32_t> runs_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <type_traits>
 
 #include "glia/backends/cpu/isa/blas.hpp"
 #include "glia/backends/cpu/products/dense_product.hpp"
@@ -10,6 +11,7 @@
 #include "glia/backends/cpu/products/gemm.hpp"
 #include "glia/backends/cpu/products/matrix.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
+#include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/threads/gradient_lanes.hpp"
 #include "glia/backends/cpu/threads/single_threaded_blas.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
@@ -38,6 +40,13 @@ class pointwise_convolution {
                 const epilogue<T>& last) const {
     const std::size_t inputs = w.transposed ? outputs_ : inputs_;
     const std::size_t outputs = w.transposed ? inputs_ : outputs_;
+    if constexpr (std::is_same_v<T, float>) {
+      if (team_->rounded() != nullptr) {
+        team_->rounded()->multiply(*team_, memory, {x, inputs}, w, y, {pixels_, outputs, inputs},
+                                   last, nullptr);
+        return;
+      }
+    }
     const std::size_t block = pixels_per_block();
     with_isa(team_->level(), [&](auto loops) {
       using dense = dense_product<T, decltype(loops)>;
@@ -66,25 +75,50 @@ class pointwise_convolution {
 
   /// Computes dw (inputs, outputs), the sum over all pixels of the products of x and dy.
   void kernel_gradient(const memory_pool& memory, const T* x, const T* dy, T* dw) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (team_->rounded() != nullptr) {
+        const std::size_t size = team_->rounded()->scratch_size(
+            {inputs_, outputs_, std::min(pixels_, detail::blas_chain)});
+        const detail::host_tensor<T> scratch(memory, {team_->threads(), size});
+        sum_products(memory, x, dy, dw,
+                     [&](auto, const matrix<T>& left, const matrix<T>& right, T* target,
+                         const kernels::matmul_sizes& sizes, bool add, std::size_t thread) {
+                       team_->rounded()->multiply_here(left, right, target, outputs_, sizes,
+                                                       scratch.data() + thread * size, add);
+                     });
+        return;
+      }
+    }
     const std::size_t scratch_size = with_isa(team_->level(), [&](auto loops) {
       using dense = dense_product<T, decltype(loops)>;
       return dense::replaces_blas(*team_) ? dense::room_for(outputs_) : 0;
     });
     const detail::host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
-    // Multiplies a range of pixels for a range of inputs.
+    sum_products(memory, x, dy, dw,
+                 [&](auto loops, const matrix<T>& left, const matrix<T>& right, T* target,
+                     const kernels::matmul_sizes& sizes, bool add, std::size_t thread) {
+                   using dense = dense_product<T, decltype(loops)>;
+                   if (dense::replaces_blas(*team_)) {
+                     dense::multiply_deep_here(loops, left, right, target, outputs_, sizes,
+                                               scratch.data() + thread * scratch_size, add);
+                   } else if constexpr (has_blas) {
+                     gemm<T>(sizes.m, sizes.n, sizes.k, left, right, add ? T{1} : T{0}, target,
+                             outputs_);
+                   }
+                 });
+  }
+
+ private:
+  /// Sums the products of x and dy over the pixels. `multiply` computes the product for a range of
+  /// pixels and inputs.
+  template <class Multiply>
+  void sum_products(const memory_pool& memory, const T* x, const T* dy, T* dw,
+                    const Multiply& multiply_matrices) const {
     const auto multiply = [&](auto loops, std::size_t pixel, std::size_t pixels, std::size_t first,
                               std::size_t inputs, T* sum, bool add, std::size_t thread) {
-      const matrix<T> left{x + pixel * inputs_ + first, inputs_, true};
-      const matrix<T> right{dy + pixel * outputs_, outputs_};
-      const kernels::matmul_sizes sizes{inputs, outputs_, pixels};
-      T* const target = sum + first * outputs_;
-      using dense = dense_product<T, decltype(loops)>;
-      if (dense::replaces_blas(*team_)) {
-        dense::multiply_deep_here(loops, left, right, target, outputs_, sizes,
-                                  scratch.data() + thread * scratch_size, add);
-      } else if constexpr (has_blas) {
-        gemm<T>(sizes.m, sizes.n, sizes.k, left, right, add ? T{1} : T{0}, target, outputs_);
-      }
+      multiply_matrices(loops, {x + pixel * inputs_ + first, inputs_, true},
+                        {dy + pixel * outputs_, outputs_}, sum + first * outputs_,
+                        {inputs, outputs_, pixels}, add, thread);
     };
     // For fewer pixels, adding the sums takes longer than computing them.
     constexpr std::size_t worth_lanes = 2048, inputs_per_block = 128;
@@ -109,7 +143,6 @@ class pointwise_convolution {
     }
   }
 
- private:
   /// Returns the number of pixels in a block. A block packs the weights, so it must not be small.
   /// However, even a few pixels must be distributed over several threads.
   [[nodiscard]] std::size_t pixels_per_block() const {

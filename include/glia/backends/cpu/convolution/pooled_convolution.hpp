@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "glia/backends/cpu/convolution/convolution.hpp"
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
@@ -13,6 +14,7 @@
 #include "glia/backends/cpu/loops/clamp_range.hpp"
 #include "glia/backends/cpu/loops/pool_window.hpp"
 #include "glia/backends/cpu/products/density.hpp"
+#include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/kernels/packed_weights.hpp"
@@ -77,19 +79,25 @@ class pooled_convolution {
                const kernels::window_sizes& pool, const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
     const clamp_range<T> clamp(map);
+    // Longer sums are faster with six patches per tile than with the four patches of a window.
+    const bool in_registers =
+        pool.window.height == 2 && pool.window.width == 2 && c.depth() <= max_direct_depth;
     with_isa(team_->level(), [&](auto loops) {
       if (winograd_pooling<T>::template applies<decltype(loops)>(s, pool.window) &&
           run_winograd(loops, winograd_pooling<T>(loops, w.plain, w.transformed, s, pool, memory),
                        x, w.bias, clamp, y, position, memory)) {
         return;
       }
+      if constexpr (std::is_same_v<T, float>) {
+        if (team_->rounded() != nullptr && !in_registers && !depthwise_convolution<T>::applies(s)) {
+          pool_rounded(loops, x, w, clamp, y, position, s, pool, memory);
+          return;
+        }
+      }
       const detail::host_tensor<T> packed =
           w.panels == nullptr ? c.pack(loops, w.plain, w.bias, memory) : detail::host_tensor<T>{};
       const T* const panels = w.panels == nullptr ? packed.data() : w.panels;
       const pooled_rows<T> bands(s, pool, first_level_bytes);
-      // Longer sums are faster with six patches per tile than with the four patches of a window.
-      const bool in_registers =
-          pool.window.height == 2 && pool.window.width == 2 && c.depth() <= max_direct_depth;
       const std::size_t padded = c.band_size(bands.convolved);
       const std::size_t scratch_size = padded + (in_registers ? 0 : bands.convolved * s.ow * s.o);
       const detail::host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
@@ -117,6 +125,27 @@ class pooled_convolution {
                       });
         }
       });
+    });
+  }
+
+  /// Computes the convolution of rounded factors and then the pooling.
+  template <class Loops>
+  void pool_rounded(const Loops& loops, const T* x, const given_weights& w,
+                    const clamp_range<T>& clamp, T* y, std::uint8_t* position,
+                    const kernels::window_sizes& s, const kernels::window_sizes& pool,
+                    const memory_pool& memory) const {
+    const detail::host_tensor<T> convolved(memory, s.output());
+    team_->rounded()->convolve(*team_, memory, s, x, w.plain, w.bias, kernels::identity_map,
+                               convolved.data(), s.oh);
+    team_->run(s.n, [&](std::size_t image, std::size_t) {
+      const T* const source = convolved.data() + image * s.oh * s.ow * s.o;
+      const std::size_t target = image * pool.oh * pool.ow * s.o;
+      for_windows(pool, pool.oh,
+                  [&](std::size_t offset, std::size_t out, const pool_window& window) {
+                    loops.template max_of_window<true>(
+                        source + offset, window, s.o, y + target + out,
+                        position == nullptr ? nullptr : position + target + out, clamp);
+                  });
     });
   }
 

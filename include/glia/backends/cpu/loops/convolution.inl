@@ -1,5 +1,9 @@
 // Members of vector_loops (see vector_loops.inl): convolution as products of
-// patches with panels of weights. patch_grid.hpp explains the terms.
+// patches with panels of weights. patch_grid.hpp explains the terms. The loops for bfloat16 include
+// this file with another version of simd_of; their elements are words.
+
+// The number of elements of a patch whose products one sum adds.
+static constexpr std::size_t longest_patch = detail::blas_chain / factors_per_word;
 
 // Returns each element limited to low ... high. NaN stays NaN.
 template <class T>
@@ -25,7 +29,7 @@ static void multiply_patches(const patch_products<T>& products, const T* const* 
   // row of 14.
   constexpr bool nearly_full = Patches + 2 > tile_patches;
   if constexpr (Patches == tile_patches) {
-    if (products.depth > detail::blas_chain) {
+    if (products.depth > longest_patch) {
       return multiply_deep_patches(products, patch, patches, out, ending);
     }
   }
@@ -64,18 +68,17 @@ template <class T, class Ending>
                                                     const T* const* patch, std::size_t patches,
                                                     T* const* out, const Ending& ending) {
   const std::size_t runs =
-      products.run_length < detail::blas_chain ? detail::blas_chain / products.run_length : 1;
+      products.run_length < longest_patch ? longest_patch / products.run_length : 1;
   patch_products<T> part = products;
-  part.panel_depth = products.depth;
+  part.panel_depth = products.panel_depth == 0 ? products.depth : products.panel_depth;
   std::uint32_t begin = 0;
   for (std::size_t first = 0; first < products.depth; first += part.depth) {
     const std::size_t run = first / products.run_length;
     const std::size_t within = first - run * products.run_length;
-    const std::size_t rest = products.run_length < detail::blas_chain
-                                 ? runs * products.run_length
-                                 : products.run_length - within;
+    const std::size_t rest = products.run_length < longest_patch ? runs * products.run_length
+                                                                 : products.run_length - within;
     part.depth = products.depth - first < rest ? products.depth - first : rest;
-    part.depth = part.depth < detail::blas_chain ? part.depth : detail::blas_chain;
+    part.depth = part.depth < longest_patch ? part.depth : longest_patch;
     part.panels = products.panels + first * panel_width<T>;
     part.run = products.run + run;
     if (within > 0) {
@@ -134,10 +137,10 @@ static void multiply_panel(const patch_products<T>& products, const T* const* pa
       }
 #pragma GCC unroll 12
       for (std::size_t p = 0; p < Patches; ++p) {
-        const vector x = source[p][k] - vector{};
+        const vector x = simd::spread(source[p][k]);
 #pragma GCC unroll 2
         for (std::size_t r = 0; r < Registers; ++r) {
-          sum[p][r] += x * weight[r];
+          sum[p][r] = simd::add_product(sum[p][r], x, weight[r]);
         }
       }
     }
@@ -245,10 +248,10 @@ static void multiply_transposed_tile(const transposed_products<T>& products,
       }
 #pragma GCC unroll 12
       for (std::size_t d = 0; d < Depths; ++d) {
-        const vector value = source[d][position] - vector{};
+        const vector value = simd::spread(source[d][position]);
 #pragma GCC unroll 2
         for (std::size_t r = 0; r < Registers; ++r) {
-          sum[d][r] += value * gradient[r];
+          sum[d][r] = simd::add_product(sum[d][r], value, gradient[r]);
         }
       }
       dy += products.dy_step;

@@ -1,5 +1,5 @@
 // Members of vector_loops (see vector_loops.inl): tiles of a matrix product; see
-// dense_product.hpp.
+// dense_product.hpp. The loops for bfloat16 include this file with another version of simd_of.
 
 // Copies columns of a matrix. The rows of `target` are whole registers, padded with zeros.
 template <class T>
@@ -17,23 +17,24 @@ static void copy_columns(const T* source, std::size_t source_row, std::size_t ro
   }
 }
 
-// Computes c = a b for one row a (depth), whose elements are a_step apart, and `panels` panels of
-// b, which are panel_step apart. It processes several panels together, because the sums of a single
-// panel wait for each other.
+// Computes c = or += a b for one row a (depth), whose elements are a_step apart, and `panels`
+// panels of b, which are panel_step apart. It processes several panels together, because the sums
+// of a single panel wait for each other.
 template <class T>
 static void multiply_row(const T* a, std::size_t a_step, const T* b, std::size_t panel_step,
-                         std::size_t depth, std::size_t most_depth, std::size_t panels, T* c) {
+                         std::size_t depth, std::size_t most_depth, std::size_t panels, T* c,
+                         bool add = false) {
   constexpr std::size_t width = panel_width<T>;
   for (; panels >= 4; panels -= 4, b += 4 * panel_step, c += 4 * width) {
-    multiply_row_panels<4>(a, a_step, b, panel_step, depth, most_depth, c);
+    multiply_row_panels<4>(a, a_step, b, panel_step, depth, most_depth, c, add);
   }
   for (; panels > 0; --panels, b += panel_step, c += width) {
-    multiply_row_panels<1>(a, a_step, b, panel_step, depth, most_depth, c);
+    multiply_row_panels<1>(a, a_step, b, panel_step, depth, most_depth, c, add);
   }
 }
 template <std::size_t Panels, class T>
 static void multiply_row_panels(const T* a, std::size_t a_step, const T* b, std::size_t panel_step,
-                                std::size_t depth, std::size_t most_depth, T* c) {
+                                std::size_t depth, std::size_t most_depth, T* c, bool add) {
   using simd = simd_of<T>;
   using vector = typename simd::vector;
   const std::size_t parts = depth > most_depth ? (depth + most_depth - 1) / most_depth : 1;
@@ -41,12 +42,13 @@ static void multiply_row_panels(const T* a, std::size_t a_step, const T* b, std:
     const std::size_t end = (part + 1) * depth / parts;
     vector sum[Panels][2] = {};
     for (std::size_t k = part * depth / parts; k < end; ++k, a += a_step, b += 2 * simd::count) {
-      const vector value = *a - vector{};
+      const vector value = simd::spread(*a);
 #pragma GCC unroll 4
       for (std::size_t p = 0; p < Panels; ++p) {
 #pragma GCC unroll 2
         for (std::size_t r = 0; r < 2; ++r) {
-          sum[p][r] += value * simd::load(b + p * panel_step + r * simd::count);
+          sum[p][r] =
+              simd::add_product(sum[p][r], value, simd::load(b + p * panel_step + r * simd::count));
         }
       }
     }
@@ -55,7 +57,7 @@ static void multiply_row_panels(const T* a, std::size_t a_step, const T* b, std:
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < 2; ++r) {
         T* const target = c + (2 * p + r) * simd::count;
-        simd::store(part > 0 ? sum[p][r] + simd::load(target) : sum[p][r], target);
+        simd::store(add || part > 0 ? sum[p][r] + simd::load(target) : sum[p][r], target);
       }
     }
   }
@@ -141,10 +143,10 @@ static void multiply_whole_tile(const T* a, std::size_t a_row, std::size_t a_ste
     }
 #pragma GCC unroll 12
     for (std::size_t i = 0; i < Rows; ++i) {
-      const vector value = source[i / 3][i % 3 * a_row] - vector{};
+      const vector value = simd::spread(source[i / 3][i % 3 * a_row]);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < Registers; ++r) {
-        sum[i][r] += value * factor[r];
+        sum[i][r] = simd::add_product(sum[i][r], value, factor[r]);
       }
     }
 #pragma GCC unroll 4

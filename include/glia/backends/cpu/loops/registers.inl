@@ -27,6 +27,12 @@ struct registers {
     static constexpr std::size_t count = register_bytes / sizeof(T);
     static vector load(const T* source) { return *reinterpret_cast<const in_memory*>(source); }
     static void store(const vector& v, T* target) { *reinterpret_cast<in_memory*>(target) = v; }
+    // Returns a register whose elements are all x.
+    static vector spread(const T& x) { return x - vector{}; }
+    // Returns sum + a b.
+    static vector add_product(const vector& sum, const vector& a, const vector& b) {
+      return sum + a * b;
+    }
   };
 
   // Returns whether a number, or each element of a vector, is NaN. Only NaN differs from itself.
@@ -34,6 +40,9 @@ struct registers {
   [[gnu::always_inline]] static auto is_nan(const V& v) {
     return v != v;  // NOLINT(misc-redundant-expression)
   }
+
+  // The number of factors in one element of a product in bfloat16; see rounding.inl.
+  static constexpr std::size_t factors_per_word = 1;
 
   // The number of outputs in a panel of weights: two registers.
   template <class T>

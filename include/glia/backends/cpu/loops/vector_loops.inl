@@ -19,6 +19,7 @@ struct vector_loops : instructions {
 #include "glia/backends/cpu/loops/product.inl"
 #include "glia/backends/cpu/loops/random.inl"
 #include "glia/backends/cpu/loops/recurrence.inl"
+#include "glia/backends/cpu/loops/rounding.inl"
 #include "glia/backends/cpu/loops/rows.inl"
 #include "glia/backends/cpu/loops/sparse.inl"
 #include "glia/backends/cpu/loops/sums.inl"

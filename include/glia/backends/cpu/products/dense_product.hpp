@@ -8,6 +8,7 @@
 #include "glia/backends/cpu/products/matrix.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
 #include "glia/backends/cpu/products/product_panel.hpp"
+#include "glia/backends/cpu/products/product_tiles.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/kernels/products.hpp"
 
@@ -133,11 +134,7 @@ class dense_product {
                               const kernels::matmul_sizes& s, const epilogue<T>& last,
                               const T* packed) {
     const std::size_t panels = panels_of(s);
-    const std::size_t least_blocks = (s.m + max_block_rows - 1) / max_block_rows;
-    const std::size_t most_blocks = std::min(s.m / min_block_rows, enough_tasks);
-    const std::size_t blocks =
-        std::max(least_blocks, 2 * most_blocks >= enough_tasks ? most_blocks : 1);
-    const std::size_t block_rows = ((s.m + blocks - 1) / blocks + tile - 1) / tile * tile;
+    const row_blocks blocks(s.m, tile);
     // The rows of such a transposed A compete for a few cache sets. With small registers, copying
     // blocks of them costs less than reading them from slower caches.
     const bool competes = a.transposed && a.row_step * sizeof(T) >= 4 << 10;
@@ -145,8 +142,8 @@ class dense_product {
     const std::size_t depth = competes && !copies ? max_depth / 2 : max_depth;
     const std::size_t most_panels =
         std::max(slab_bytes / ((1 + s.k) * width * sizeof(T)), min_slab_panels);
-    const std::size_t slabs = blocks > 1 ? (panels + most_panels - 1) / most_panels : 1;
-    const std::size_t copy_size = copies ? block_rows / tile * per_tile * std::min(depth, s.k) : 0;
+    const std::size_t slabs = blocks.count > 1 ? (panels + most_panels - 1) / most_panels : 1;
+    const std::size_t copy_size = copies ? blocks.rows / tile * per_tile * std::min(depth, s.k) : 0;
     const detail::host_tensor<T> copy(memory, {team.threads(), copy_size});
     for (std::size_t slab = 0; slab < slabs; ++slab) {
       const std::size_t first = slab * panels / slabs;
@@ -156,23 +153,22 @@ class dense_product {
       const matrix<T> right = b.columns_from(origin);
       detail::host_tensor<T> owned;
       const T* slab_packed = packed == nullptr ? nullptr : packed + origin * (1 + s.k);
-      if (packed == nullptr && blocks > 1) {
+      if (packed == nullptr && blocks.count > 1) {
         owned = packed_matrix(loops, team, memory, right, s.k, columns);
         slab_packed = owned.data();
       }
       const std::size_t unit = packed == nullptr && multiplies_pieces(b, s.m) ? piece : width;
       const std::size_t units = (columns + unit - 1) / unit;
-      const std::size_t groups =
-          2 * blocks >= enough_tasks ? 1 : std::min(enough_tasks / blocks, units);
-      team.run(blocks * groups, [&](std::size_t task, std::size_t thread) {
+      const std::size_t groups = blocks.groups(units);
+      team.run(blocks.count * groups, [&](std::size_t task, std::size_t thread) {
         const std::size_t group = task % groups;
-        const std::size_t row = task / groups * block_rows;
+        const std::size_t row = task / groups * blocks.rows;
         if (row >= s.m) {  // rounded to tiles, the blocks before it hold all rows
           return;
         }
         const std::size_t column = group * units / groups * unit;
         const std::size_t end = std::min((group + 1) * units / groups * unit, columns);
-        const region area{row, std::min(block_rows, s.m - row), column, end - column};
+        const region area{row, std::min(blocks.rows, s.m - row), column, end - column};
         multiply_block(loops, a, right, slab_packed, c + origin, s.n, s.k, depth, area,
                        copies ? copy.data() + thread * copy_size : nullptr);
         last.apply(loops, c + row * s.n, s.n, area.rows, origin + column, area.columns);
@@ -180,12 +176,8 @@ class dense_product {
     }
   }
 
-  struct region {
-    std::size_t row;
-    std::size_t rows;
-    std::size_t column;
-    std::size_t columns;
-  };
+  using region = product_region;
+  using rows_of_a = rows_of_factor<T>;
 
   static constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
   static constexpr std::size_t width = Loops::template panel_width<T>;
@@ -200,12 +192,7 @@ class dense_product {
   static constexpr std::size_t max_depth =
       (Loops::register_bytes == 64 ? 32 << 10 : 24 << 10) / (width * sizeof(T));
   static constexpr std::size_t deep_rows = (72 << 10) / (width * sizeof(T));
-  // The rows of A in a block stay in a second-level cache, with the panel that they are multiplied
-  // by. There are enough of them to make up for the transfer of a panel into the cache, and few
-  // enough for an even distribution.
-  static constexpr std::size_t max_block_rows = 132;
-  static constexpr std::size_t min_block_rows = 60;
-  static constexpr std::size_t enough_tasks = 16;
+  static constexpr std::size_t max_block_rows = row_blocks::max_rows;
   // A third-level cache has at least this size for each core. Slabs of a very deep B are larger,
   // because each block of A is read once for each slab.
   static constexpr std::size_t slab_bytes = 2 << 20;
@@ -265,14 +252,6 @@ class dense_product {
     }
   }
 
-  /// A part of the rows of a block of A: the first element, the distances between rows, between
-  /// the elements of a row, and between the first rows of tiles if they are apart.
-  struct rows_of_a {
-    const T* data;
-    std::size_t row_step;
-    std::size_t step;
-    std::size_t tile_step = 0;
-  };
   static rows_of_a in_place(const matrix<T>& a, std::size_t row, std::size_t first) {
     const std::size_t row_step = a.transposed ? 1 : a.row_step;
     const std::size_t step = a.transposed ? a.row_step : 1;
@@ -282,70 +261,12 @@ class dense_product {
   static rows_of_a copied(const Loops& loops, const matrix<T>& a, const region& area,
                           std::size_t first, std::size_t depth, T* copy) {
     const T* source = a.data + first * a.row_step + area.row;
-    const tiles_of tiles(area.rows);
+    const product_tiles<Loops> tiles(area.rows);
     for (std::size_t i = 0; i < tiles.count; source += tiles.rows(i), ++i) {
       loops.copy_columns(source, a.row_step, depth, tiles.rows(i), copy + i * depth * per_tile,
                          per_tile);
     }
     return {copy, 1, per_tile, depth * per_tile};
-  }
-
-  /// Tiles of nearly equal size: the first `remainder` tiles have one row more.
-  struct tiles_of {
-    explicit tiles_of(std::size_t rows)
-        : count((rows + tile - 1) / tile),
-          quotient(rows / std::max<std::size_t>(count, 1)),
-          remainder(rows - quotient * count) {}
-    [[nodiscard]] std::size_t rows(std::size_t i) const {
-      return i < remainder ? quotient + 1 : quotient;
-    }
-    std::size_t count;
-    std::size_t quotient;
-    std::size_t remainder;
-  };
-
-  /// Multiplies `depth` rows of B, stored at `b` as a panel of whole registers.
-  static void multiply_tiles(const Loops& loops, const rows_of_a& a, std::size_t depth, const T* b,
-                             std::size_t b_row, T* c, std::size_t c_row, const region& area,
-                             bool add) {
-    const std::size_t registers = (area.columns + per_register - 1) / per_register;
-    const bool whole = area.columns % per_register == 0;
-    alignas(64) T buffer[tile * width];
-    // If the rows of C are in a second-level cache, the processor is far enough ahead in short
-    // sums.
-    const bool prefetched = depth >= 64 || area.rows * c_row * sizeof(T) > 512 << 10;
-    const std::size_t tile_step = a.tile_step;
-    const tiles_of tiles(area.rows);
-    std::size_t row = 0;
-    for (std::size_t i = 0; i < tiles.count; ++i) {
-      const std::size_t count = tiles.rows(i);
-      T* const target = c + (area.row + row) * c_row + area.column;
-      // The stores of a tile would wait for lines that are not in a cache yet.
-      if (prefetched) {
-        for (std::size_t j = 0; j < count; ++j) {
-          for (std::size_t r = 0; r < registers; ++r) {
-            __builtin_prefetch(target + j * c_row + r * per_register, 1);
-          }
-        }
-      }
-      if (!whole && add) {
-        copy_rows(target, c_row, buffer, width, count, area.columns);
-      }
-      const T* const source = a.data + (tile_step > 0 ? i * tile_step : row * a.row_step);
-      loops.multiply_tile(source, a.row_step, a.step, b, b_row, depth, whole ? target : buffer,
-                          whole ? c_row : width, count, registers, add);
-      if (!whole) {
-        copy_rows(buffer, width, target, c_row, count, area.columns);
-      }
-      row += count;
-    }
-  }
-
-  static void copy_rows(const T* source, std::size_t source_step, T* target,
-                        std::size_t target_step, std::size_t rows, std::size_t columns) {
-    for (std::size_t i = 0; i < rows; ++i) {
-      std::copy_n(source + i * source_step, columns, target + i * target_step);
-    }
   }
 };
 

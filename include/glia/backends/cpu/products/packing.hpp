@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/backends/cpu/products/matrix.hpp"
+#include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/kernels/packing.hpp"
@@ -85,12 +87,19 @@ class packing {
 
   explicit packing(const workers& team) : team_(&team) {}
 
-  void compute(const kernels::pack_panels&, const memory_pool&, const tensor& w, const tensor& bias,
-               const tensor& packed) const {
+  void compute(const kernels::pack_panels& k, const memory_pool&, const tensor& w,
+               const tensor& bias, const tensor& packed) const {
+    const std::size_t outputs = w.shape().back();
+    const std::size_t depth = packed.shape()[0] - 1;
+    if constexpr (std::is_same_v<T, float>) {
+      if (k.rounded && team_->rounded() != nullptr) {
+        team_->rounded()->pack_panels(w.data(), outputs, bias.data(), depth, outputs,
+                                      packed.data());
+        return;
+      }
+    }
     with_isa(team_->level(), [&](auto loops) {
-      const std::size_t outputs = w.shape().back();
-      pack_panels(loops, w.data(), outputs, bias.data(), packed.shape()[0] - 1, outputs,
-                  packed.data());
+      pack_panels(loops, w.data(), outputs, bias.data(), depth, outputs, packed.data());
     });
   }
   void compute(const kernels::pack_transformed&, const memory_pool&, const tensor& w,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include "glia/backends/cpu/isa/blas.hpp"
 #include "glia/backends/cpu/products/dense_product.hpp"
@@ -9,6 +10,7 @@
 #include "glia/backends/cpu/products/epilogue.hpp"
 #include "glia/backends/cpu/products/gemm.hpp"
 #include "glia/backends/cpu/products/matrix.hpp"
+#include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/products/sparse_product.hpp"
 #include "glia/backends/cpu/threads/single_threaded_blas.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
@@ -57,6 +59,23 @@ class products {
              {bias.data(), k.map}, memory, packed.data());
   }
 
+  /// Computes C = last(A B), with A or B transposed. `packed` is null or the result of
+  /// `pack_panels`.
+  void multiply(const T* a, const T* b, T* c, const kernels::matmul_sizes& s,
+                transpose transposed_factor, const epilogue<T>& last, const memory_pool& memory,
+                const T* packed = nullptr) const {
+    const matrix<T> left = first_factor(a, s, transposed_factor);
+    const matrix<T> right = second_factor(b, s, transposed_factor);
+    if (s.m == 0 || s.n == 0) {
+      return;
+    }
+    if (s.k > longest_depth) {
+      multiply_in_parts(left, right, c, s, last, memory);
+    } else {
+      multiply(left, right, c, s, last, memory, packed);
+    }
+  }
+
   /// Multiplies by BLAS, for products without many zeros for which panels are not faster.
   void multiply_by_blas(const matrix<T>& a, const matrix<T>& b, T* c,
                         const kernels::matmul_sizes& s, const epilogue<T>& last) const {
@@ -88,23 +107,14 @@ class products {
   // Up to this number of terms, all algorithms stay within product_error.
   static constexpr std::size_t longest_depth = 8 * detail::blas_chain;
 
-  void multiply(const T* a, const T* b, T* c, const kernels::matmul_sizes& s,
-                transpose transposed_factor, const epilogue<T>& last, const memory_pool& memory,
-                const T* packed = nullptr) const {
-    const matrix<T> left = first_factor(a, s, transposed_factor);
-    const matrix<T> right = second_factor(b, s, transposed_factor);
-    if (s.m == 0 || s.n == 0) {
-      return;
-    }
-    if (s.k > longest_depth) {
-      multiply_in_parts(left, right, c, s, last, memory);
-    } else {
-      multiply(left, right, c, s, last, memory, packed);
-    }
-  }
-
   void multiply(const matrix<T>& left, const matrix<T>& right, T* c, const kernels::matmul_sizes& s,
                 const epilogue<T>& last, const memory_pool& memory, const T* packed) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (team_->rounded() != nullptr) {
+        team_->rounded()->multiply(*team_, memory, left, right, c, s, last, packed);
+        return;
+      }
+    }
     with_isa(team_->level(), [&](auto loops) {
       using sparse = sparse_product<T, decltype(loops)>;
       using dense = dense_product<T, decltype(loops)>;
@@ -139,24 +149,36 @@ class products {
       return;
     }
     const std::size_t block = std::max<std::size_t>(flops_worth_halving / flops, 1);
+    const auto for_each = [&](const auto& multiply_one) {
+      team_->run((batch + block - 1) / block, [&](std::size_t task, std::size_t thread) {
+        const std::size_t end = std::min(batch, (task + 1) * block);
+        for (std::size_t i = task * block; i < end; ++i) {
+          multiply_one(first_factor(a + i * s.m * s.k, s, transposed_factor),
+                       second_factor(b + i * s.k * s.n, s, transposed_factor), c + i * s.m * s.n,
+                       thread);
+        }
+      });
+    };
+    if constexpr (std::is_same_v<T, float>) {
+      if (team_->rounded() != nullptr) {
+        const std::size_t size = team_->rounded()->scratch_size(s);
+        const detail::host_tensor<T> scratch(memory, {team_->threads(), size});
+        for_each([&](const matrix<T>& left, const matrix<T>& right, T* target, std::size_t thread) {
+          team_->rounded()->multiply_here(left, right, target, s.n, s,
+                                          scratch.data() + thread * size, false);
+        });
+        return;
+      }
+    }
     with_isa(team_->level(), [&](auto loops) {
       using dense = dense_product<T, decltype(loops)>;
-      const auto for_each = [&](const auto& multiply_one) {
-        team_->run((batch + block - 1) / block, [&](std::size_t task, std::size_t) {
-          const std::size_t end = std::min(batch, (task + 1) * block);
-          for (std::size_t i = task * block; i < end; ++i) {
-            multiply_one(first_factor(a + i * s.m * s.k, s, transposed_factor),
-                         second_factor(b + i * s.k * s.n, s, transposed_factor), c + i * s.m * s.n);
-          }
-        });
-      };
       if (dense::preferred(*team_, s)) {
-        for_each([&](const matrix<T>& left, const matrix<T>& right, T* target) {
+        for_each([&](const matrix<T>& left, const matrix<T>& right, T* target, std::size_t) {
           dense::multiply_here(loops, left, right, target, s.n, s);
         });
       } else if constexpr (has_blas) {
         const single_threaded_blas one_thread_each;
-        for_each([&](const matrix<T>& left, const matrix<T>& right, T* target) {
+        for_each([&](const matrix<T>& left, const matrix<T>& right, T* target, std::size_t) {
           gemm<T>(s.m, s.n, s.k, left, right, T{0}, target, s.n);
         });
       }

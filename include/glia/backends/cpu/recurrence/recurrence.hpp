@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include "glia/backends/cpu/products/dense_product.hpp"
 #include "glia/backends/cpu/products/matrix.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
+#include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/kernels/recurrence.hpp"
@@ -31,23 +33,51 @@ struct recurrent_sizes {
 template <class T, class Loops>
 class recurrent_product {
  public:
+  /// Packs the weights or, if `packed` is true, uses weights from `pack_panels`.
   recurrent_product(const Loops& loops, const workers& team, const memory_pool& memory,
-                    const matrix<T>& w, std::size_t depth, std::size_t outputs)
-      : depth_(depth),
-        outputs_(outputs),
-        owned_(packed_matrix(loops, team, memory, w, depth, outputs)),
-        packed_(owned_.data()) {}
-  /// Uses weights from `pack_panels`.
-  recurrent_product(const T* packed, std::size_t depth, std::size_t outputs)
-      : depth_(depth), outputs_(outputs), packed_(packed) {}
-  /// Computes `count` rows of products from `count` input rows, which are `step` apart.
-  void operator()(const Loops& loops, const T* rows, std::size_t step, std::size_t count,
-                  T* target) const {
+                    const matrix<T>& w, std::size_t depth, std::size_t outputs, bool packed)
+      : team_(&team), depth_(depth), outputs_(outputs), packed_(w.data) {
+    if (packed) {
+      return;
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      if (team.rounded() != nullptr) {
+        const std::size_t panels = (outputs + width - 1) / width;
+        owned_ = detail::host_tensor<T>(memory, {panels, 1 + depth, width});
+        team.rounded()->pack(w, depth, outputs, owned_.data() + width, (1 + depth) * width);
+        packed_ = owned_.data();
+        return;
+      }
+    }
+    owned_ = packed_matrix(loops, team, memory, w, depth, outputs);
+    packed_ = owned_.data();
+  }
+
+  /// Returns the number of scratch elements for each row.
+  [[nodiscard]] static std::size_t scratch_size(const workers& team, std::size_t depth) {
+    return team.rounded() == nullptr ? 0 : std::min(depth, detail::product_chain);
+  }
+
+  /// Computes `count` rows of products from `count` input rows, which are `step` apart. `scratch`
+  /// has `scratch_size` elements for each row.
+  void operator()(const Loops& loops, const T* rows, std::size_t step, std::size_t count, T* target,
+                  T* scratch) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (team_->rounded() != nullptr) {
+        team_->rounded()->multiply_packed({rows, step}, packed_ + width, (1 + depth_) * width,
+                                          target, outputs_, {count, outputs_, depth_}, scratch,
+                                          false);
+        return;
+      }
+    }
     dense_product<T, Loops>::multiply_here(loops, {rows, step}, {}, target, outputs_,
                                            {count, outputs_, depth_}, packed_);
   }
 
  private:
+  static constexpr std::size_t width = Loops::template panel_width<T>;
+
+  const workers* team_;
   std::size_t depth_, outputs_;
   detail::host_tensor<T> owned_;
   const T* packed_;
@@ -67,19 +97,19 @@ class recurrence {
                const tensor& start, const tensor& states, const tensor& saved,
                const tensor& end) const {
     const recurrent_sizes s = sizes(k.cell, k.backwards, states);
-    const std::size_t scratch_size = s.products() + s.saved() + 3 * s.units;
     with_isa(team_->level(), [&](auto loops) {
       using product = recurrent_product<T, decltype(loops)>;
-      const product multiply =
-          k.packed ? product(w.data(), s.units, s.products())
-                   : product(loops, *team_, memory, matrix<T>{w.data(), s.products()}, s.units,
-                             s.products());
+      const std::size_t scratch_size =
+          s.products() + s.saved() + 3 * s.units + product::scratch_size(*team_, s.units);
+      const product multiply(loops, *team_, memory, {w.data(), s.products()}, s.units, s.products(),
+                             k.packed);
       for_samples(s, scratch_size, memory, [&](std::size_t first, std::size_t count, T* mine) {
         T* const sums = mine;
         T* const unkept = sums + count * s.products();
         T* const c = unkept + count * s.saved();
         T* const h = c + count * s.units;
         T* const scaled = h + count * s.units;
+        T* const of_product = scaled + count * s.units;
         std::fill_n(mine, count * scratch_size, T{0});
         if (start) {
           for (std::size_t n = 0; n < count; ++n) {
@@ -93,7 +123,7 @@ class recurrence {
             loops.binary(binary_function::multiply, scale.data() + first * s.units, 1, h, 1, scaled,
                          count * s.units);
           }
-          multiply(loops, scale ? scaled : h, s.units, count, sums);
+          multiply(loops, scale ? scaled : h, s.units, count, sums, of_product);
           for (std::size_t n = 0; n < count; ++n) {
             const std::size_t row = s.row(first + n, i);
             T* const state = h + n * s.units;
@@ -129,13 +159,16 @@ class recurrence {
     const recurrent_sizes s = sizes(k.cell, k.backwards, states);
     const T* const da = dproducts ? dproducts.data() : dx.data();
     with_isa(team_->level(), [&](auto loops) {
-      const recurrent_product multiply(
-          loops, *team_, memory, matrix<T>{w.data(), s.products(), true}, s.products(), s.units);
-      for_samples(s, 4 * s.units, memory, [&](std::size_t first, std::size_t count, T* mine) {
+      using product = recurrent_product<T, decltype(loops)>;
+      const std::size_t scratch_size = 4 * s.units + product::scratch_size(*team_, s.products());
+      const product multiply(loops, *team_, memory, {w.data(), s.products(), true}, s.products(),
+                             s.units, false);
+      for_samples(s, scratch_size, memory, [&](std::size_t first, std::size_t count, T* mine) {
         T* const dh = mine;
         T* const dc = dh + count * s.units;
         T* const of_products = dc + count * s.units;
-        const T* const zeros = of_products + count * s.units;
+        T* const zeros = of_products + count * s.units;
+        T* const scratch = zeros + count * s.units;
         std::fill_n(mine, count * 4 * s.units, T{0});
         for (std::size_t i = s.steps; i-- > 0;) {
           for (std::size_t n = 0; n < count; ++n) {
@@ -158,7 +191,7 @@ class recurrence {
           }
           if (i > 0) {
             multiply(loops, da + s.row(first, i) * s.products(), s.steps * s.products(), count,
-                     of_products);
+                     of_products, scratch);
             if (scale) {
               loops.add_product(scale.data() + first * s.units, of_products, dh, count * s.units);
             } else {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "glia/backends/cpu/isa/with_isa.hpp"
+#include "glia/backends/cpu_products.hpp"
 #include "glia/core/busy_time.hpp"
 #include "glia/core/flush_denormals.hpp"
 #include "glia/core/function_ref.hpp"
@@ -17,11 +18,16 @@ namespace glia::cpu_loops {
 class workers {
  public:
   /// `blas_fits` says whether BLAS computes the products for which it is faster than these loops.
-  workers(std::size_t threads, isa level, bool blas_fits)
-      : pool_(threads), level_(level), blas_fits_(blas_fits) {}
+  workers(std::size_t threads, isa level, const cpu_products& precision, bool blas_fits)
+      : pool_(threads),
+        level_(level),
+        rounded_(precision.rounded == nullptr ? nullptr : precision.rounded(level)),
+        blas_fits_(blas_fits) {}
 
   [[nodiscard]] std::size_t threads() const noexcept { return pool_.size(); }
   [[nodiscard]] isa level() const noexcept { return level_; }
+  /// Returns the products with rounded factors, or null if factors are not rounded.
+  [[nodiscard]] const rounded_loops* rounded() const noexcept { return rounded_; }
   /// Returns whether BLAS computes the products for which it is faster; see blas_check.hpp.
   [[nodiscard]] bool blas_fits() const noexcept { return blas_fits_; }
 
@@ -123,6 +129,7 @@ class workers {
   mutable thread_pool pool_;
   mutable detail::busy_log log_;
   isa level_;
+  const rounded_loops* rounded_;
   bool blas_fits_;
 };
 

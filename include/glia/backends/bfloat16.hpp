@@ -1,0 +1,35 @@
+#pragma once
+
+#include <concepts>
+
+#include "glia/backends/cpu_products.hpp"
+
+namespace glia::cpu_loops {
+
+/// Returns the loops for products in bfloat16. T is float.
+template <class T>
+[[nodiscard]] const rounded_loops* find_bfloat16_loops(isa level);
+
+}  // namespace glia::cpu_loops
+
+namespace glia {
+
+/// Products in bfloat16: `cpu({.products = bfloat16})`. The factors of matrix products,
+/// convolutions, recurrent layers and attention are rounded to 8 significant bits, to the nearest
+/// number, ties to even. Everything else, such as sums and stored numbers, stays in single
+/// precision. Processors with AVX512-BF16 compute such products twice as fast. All others compute
+/// the same bits more slowly than products in single precision.
+struct bfloat16_products {
+  /// A template, so that only programs that use it contain the loops.
+  template <std::same_as<cpu_products> Products>
+  constexpr operator Products() const {
+    return {&cpu_loops::find_bfloat16_loops<float>};
+  }
+};
+inline constexpr bfloat16_products bfloat16;
+
+}  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/backends/bfloat16_impl.hpp"
+#endif

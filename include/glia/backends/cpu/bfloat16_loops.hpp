@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+
+#include "glia/backends/cpu/convolution/rounded_convolution.hpp"
+#include "glia/backends/cpu/products/rounded_loops.hpp"
+#include "glia/backends/cpu/products/rounded_product.hpp"
+
+namespace glia::cpu_loops {
+
+/// Products in bfloat16 with the loops of one instruction set.
+template <class Loops>
+class bfloat16_loops final : public rounded_loops {
+ public:
+  using product = rounded_product<Loops>;
+
+  void multiply(const workers& team, const memory_pool& memory, const matrix<float>& a,
+                const matrix<float>& b, float* c, const sizes& s, const epilogue<float>& last,
+                const float* packed) const override {
+    product::multiply(loops, team, memory, a, b, c, s, last, packed);
+  }
+
+  void multiply_here(const matrix<float>& a, const matrix<float>& b, float* c, std::size_t c_row,
+                     const sizes& s, float* scratch, bool add) const override {
+    product::multiply_here(loops, a, b, c, c_row, s, scratch, add);
+  }
+  [[nodiscard]] std::size_t scratch_size(const sizes& s) const override {
+    return product::scratch_size(s);
+  }
+
+  void pack(const matrix<float>& b, std::size_t k, std::size_t n, float* target,
+            std::size_t panel_step) const override {
+    product::pack(loops, b, k, n, target, panel_step);
+  }
+  void multiply_packed(const matrix<float>& a, const float* panels, std::size_t panel_step,
+                       float* c, std::size_t c_row, const sizes& s, float* scratch,
+                       bool add) const override {
+    product::multiply_packed(loops, a, panels, panel_step, c, c_row, s, scratch, add);
+  }
+  [[nodiscard]] std::size_t packed_scratch_size(const sizes& s) const override {
+    return product::left_size(s.k, s.m);
+  }
+  void pack_panels(const float* w, std::size_t step, const float* bias, std::size_t depth,
+                   std::size_t outputs, float* target) const override {
+    product::pack_panels(loops, w, step, bias, depth, outputs, target);
+  }
+
+  void convolve(const workers& team, const memory_pool& memory, const kernels::window_sizes& s,
+                const float* x, const float* w, const float* bias, const unary_map& map, float* y,
+                std::size_t most_rows) const override {
+    convolution_of(team, memory, s).forward(x, w, bias, map, y, most_rows);
+  }
+  void input_gradient(const workers& team, const memory_pool& memory,
+                      const kernels::window_sizes& s, const float* dy, const float* w,
+                      float* dx) const override {
+    convolution_of(team, memory, s).input_gradient(dy, w, dx);
+  }
+  void kernel_gradient(const workers& team, const memory_pool& memory,
+                       const kernels::window_sizes& s, const float* x, const float* dy,
+                       float* dw) const override {
+    convolution_of(team, memory, s).kernel_gradient(x, dy, dw);
+  }
+
+  [[nodiscard]] std::size_t words(std::size_t n) const override { return product::words(n); }
+  void round_row(const float* x, std::size_t n, float* target) const override {
+    loops.round_row(x, n, target);
+  }
+  void multiply_patches(const patch_products<float>& products, const float* const* patch,
+                        std::size_t patches, float* const* out,
+                        const clamp_range<float>& range) const override {
+    loops.multiply_patches(products, patch, patches, out, range);
+  }
+
+ private:
+  static constexpr Loops loops{};
+
+  [[nodiscard]] static rounded_convolution<Loops> convolution_of(const workers& team,
+                                                                 const memory_pool& memory,
+                                                                 const kernels::window_sizes& s) {
+    return {loops, team, memory, s};
+  }
+};
+
+template <class Loops>
+inline constexpr bfloat16_loops<Loops> bfloat16_loops_of;
+
+}  // namespace glia::cpu_loops
