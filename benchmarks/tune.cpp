@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
+#include <glia/backends/bfloat16.hpp>
 #include <glia/backends/cpu/convolution/convolution.hpp>
 #include <glia/backends/cpu/isa/blas.hpp>
 #include <glia/backends/cpu/products/blas_check.hpp>
@@ -193,10 +195,17 @@ double peak(isa level) {
   return most;
 }
 
-/// Products of 210 sizes as a table in Markdown.
-template <class Loops>
-void report_grid(const Loops& loops, const workers& team, transpose transposed_factor) {
-  using dense = dense_product<float, Loops>;
+/// A way to compute a product.
+struct product_way {
+  std::string name;
+  std::function<void(const matrix<float>&, const matrix<float>&, float*,
+                     const kernels::matmul_sizes&)>
+      multiply;
+};
+
+/// Products of 210 sizes as a table in Markdown: one way beside another.
+void report_grid(const workers& team, transpose transposed_factor, const product_way& own,
+                 const product_way& other) {
   const std::vector<std::size_t> rows{1, 4, 16, 64, 256, 1024, 4096};
   const std::vector<std::size_t> depths{16, 64, 256, 784, 1024, 4096};
   const std::vector<std::size_t> columns{16, 64, 256, 1000, 4096};
@@ -204,12 +213,13 @@ void report_grid(const Loops& loops, const workers& team, transpose transposed_f
   const bool tb = transposed_factor == transpose::second;
   const double most = peak(team.level()) * static_cast<double>(team.threads());
   const memory_pool pool;
-  const cpu_loops::products<float> blas_way(team);
   const detail::host_tensor<float> left = filled(pool, 4096 * 4096, 1, 1);
   const detail::host_tensor<float> right = filled(pool, 4096 * 4096, 2, 1);
   const detail::host_tensor<float> c(pool, {4096 * 4096});
-  std::printf("Peak %.0f GFLOP/s. Each cell: share of the peak, times the speed of BLAS.\n\n",
-              most);
+  std::printf(
+      "Peak of single precision: %.0f GFLOP/s. Each cell: share of the peak, times the speed of "
+      "%s.\n\n",
+      most, other.name.c_str());
   std::printf("| k x n |");
   for (const std::size_t m : rows) {
     std::printf(" m = %zu |", m);
@@ -231,24 +241,23 @@ void report_grid(const Loops& loops, const workers& team, transpose transposed_f
         // Short products are repeated, about 20 us long, since the clock takes a part of their
         // time.
         const auto times = static_cast<std::size_t>(std::max(1.0, 20e-6 * 100 / gflop));
-        double panels = std::numeric_limits<double>::max();
-        double blas = panels;
+        double of_own = std::numeric_limits<double>::max();
+        double of_other = of_own;
         double spent = 0;
         for (int round = 0; round < 3 || spent < 30e3; ++round) {
-          panels = std::min(panels, microseconds([&] {
-                              for (std::size_t i = 0; i < times; ++i) {
-                                dense::multiply(loops, team, pool, a, b, c.data(), s, {});
-                              }
-                            }));
-          blas = std::min(blas, microseconds([&] {
-                            for (std::size_t i = 0; i < times; ++i) {
-                              blas_way.multiply_by_blas(a, b, c.data(), s, {});
-                            }
-                          }));
-          spent += panels + blas;
+          const auto time_of = [&](const product_way& way) {
+            return microseconds([&] {
+              for (std::size_t i = 0; i < times; ++i) {
+                way.multiply(a, b, c.data(), s);
+              }
+            });
+          };
+          of_own = std::min(of_own, time_of(own));
+          of_other = std::min(of_other, time_of(other));
+          spent += of_own + of_other;
         }
-        ratios.push_back(blas / panels);
-        std::printf(" %.2f, %.2f |", gflop * static_cast<double>(times) / panels * 1e6 / most,
+        ratios.push_back(of_other / of_own);
+        std::printf(" %.2f, %.2f |", gflop * static_cast<double>(times) / of_own * 1e6 / most,
                     ratios.back());
         std::fflush(stdout);
       }
@@ -257,9 +266,9 @@ void report_grid(const Loops& loops, const workers& team, transpose transposed_f
   }
   std::sort(ratios.begin(), ratios.end());
   std::printf(
-      "\nTimes the speed of BLAS: least %.2f, a twentieth is below %.2f, median %.2f; %td of %zu "
+      "\nTimes the speed of %s: least %.2f, a twentieth is below %.2f, median %.2f; %td of %zu "
       "are below 0.97.\n",
-      ratios.front(), ratios[ratios.size() / 20], ratios[ratios.size() / 2],
+      other.name.c_str(), ratios.front(), ratios[ratios.size() / 20], ratios[ratios.size() / 2],
       std::lower_bound(ratios.begin(), ratios.end(), 0.97) - ratios.begin(), ratios.size());
 }
 
@@ -319,6 +328,7 @@ int main(int argc, char** argv) {
   std::size_t rounds = 30;
   std::string chosen_isa = "best";
   bool grid = false;
+  bool rounded = false;
   transpose transposed_factor = transpose::none;
   CLI::App app{"Prints where ways to compute the same meet on this machine"};
   app.add_option("--threads", threads);
@@ -328,16 +338,34 @@ int main(int argc, char** argv) {
   app.add_option("--transposed", transposed_factor, "factor of the grid")
       ->transform(CLI::CheckedTransformer(std::map<std::string, transpose>{
           {"first", transpose::first}, {"second", transpose::second}}));
+  app.add_flag("--bfloat16", rounded, "the grid in bfloat16, beside products in single precision");
   CLI11_PARSE(app, argc, argv);
 
   const isa level = chosen_isa == "best"   ? best_isa()
                     : chosen_isa == "avx2" ? std::min(isa::avx2, best_isa())
                                            : isa::baseline;
-  const workers team(threads, level, use_of_blas<float>(level) == blas_use::used);
+  const workers team(threads, level, grid && rounded ? cpu_products(bfloat16) : cpu_products(),
+                     use_of_blas<float>(level) == blas_use::used);
   std::printf("instruction set %s, %zu threads, BLAS %s %s\n", isa_name(level).data(), threads,
               cpu_loops::blas_name().data(), team.blas_fits() ? "(used)" : "(not used)");
   if (grid) {
-    with_isa(level, [&](auto loops) { report_grid(loops, team, transposed_factor); });
+    const memory_pool pool;
+    const cpu_loops::products<float> products(team);
+    const product_way by_blas{"BLAS", [&](const auto& a, const auto& b, float* c, const auto& s) {
+                                products.multiply_by_blas(a, b, c, s, {});
+                              }};
+    const product_way by_panels{
+        "products in single precision", [&](const auto& a, const auto& b, float* c, const auto& s) {
+          with_isa(level, [&](auto loops) {
+            dense_product<float, decltype(loops)>::multiply(loops, team, pool, a, b, c, s, {});
+          });
+        }};
+    const product_way by_words{"products in bfloat16",
+                               [&](const auto& a, const auto& b, float* c, const auto& s) {
+                                 team.rounded()->multiply(team, pool, a, b, c, s, {}, nullptr);
+                               }};
+    report_grid(team, transposed_factor, rounded ? by_words : by_panels,
+                rounded ? by_panels : by_blas);
     return 0;
   }
   with_isa(level, [&](auto loops) { report_products(loops, team, rounds); });

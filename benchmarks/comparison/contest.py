@@ -1,5 +1,6 @@
 """Runs programs that print JSON lines, in turns, and keeps what they print."""
 
+import dataclasses
 import functools
 import json
 import os
@@ -19,6 +20,10 @@ TORCH2_PYTHON = BUILD / "peers" / "pytorch" / "bin" / "python"
 SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
 
 
+# Flags for products in bfloat16 of glia and of the peers that have them.
+GLIA_BFLOAT16, PEER_BFLOAT16 = ["--products", "bfloat16"], ["--bfloat16", 1]
+
+
 @dataclass
 class Contestant:
     """A program, how many epochs it runs and on how many images; slow ones see fewer."""
@@ -27,6 +32,7 @@ class Contestant:
     command: list
     epochs: int
     images: int = 60000
+    bfloat16: list = None  # flags for products in bfloat16; None: it has none
 
     def versioned(self, version):
         """"PyTorch 2, eager" of 2.15.0 is "PyTorch 2.15.0, eager"."""
@@ -57,6 +63,18 @@ class Results:
 
     def last(self, key):
         return [line[key] for line in self.epochs + self.facts if key in line][-1]
+
+
+def in_bfloat16(contestants):
+    """glia with products in bfloat16 beside its peers in both precisions, because some peers are slower in bfloat16."""
+    result = []
+    for one in contestants:
+        if one.bfloat16 is not None:
+            name = f"{one.name}, bfloat16" if one.is_peer() else one.name
+            result.append(dataclasses.replace(one, name=name, command=[*one.command, *one.bfloat16]))
+        if one.is_peer():
+            result.append(one)
+    return result
 
 
 def run_once(contestant, batch, options):

@@ -3,8 +3,8 @@
 import datetime
 import statistics
 
-from .contest import (BUILD, PEER_PYTHON, PEERS, SYSTEM_PYTHON, TORCH2_PYTHON, Contestant, fastest_peer,
-                      machine, run_rounds)
+from .contest import (BUILD, GLIA_BFLOAT16, PEER_BFLOAT16, PEER_PYTHON, PEERS, SYSTEM_PYTHON, TORCH2_PYTHON,
+                      Contestant, fastest_peer, in_bfloat16, machine, run_rounds)
 
 PROGRAMS = ["mnist_mlp_report", "sgemm_report"]
 BATCHES = [100]
@@ -14,11 +14,11 @@ FLOPS_PER_IMAGE = 3 * 2 * (784 * 400 + 400 * 400 + 400 * 500 + 500 * 10)
 
 TORCH2 = [TORCH2_PYTHON, PEERS / "mnist_mlp_torch2.py"]
 CONTESTANTS = [
-    Contestant("glia", [BUILD / "benchmarks" / "mnist_mlp_report"], 4),
-    Contestant("TensorFlow/Keras", [PEER_PYTHON, PEERS / "mnist_mlp_keras.py"], 4),
+    Contestant("glia", [BUILD / "benchmarks" / "mnist_mlp_report"], 4, bfloat16=GLIA_BFLOAT16),
+    Contestant("TensorFlow/Keras", [PEER_PYTHON, PEERS / "mnist_mlp_keras.py"], 4, bfloat16=PEER_BFLOAT16),
     Contestant("PyTorch", [SYSTEM_PYTHON, PEERS / "mnist_mlp_torch.py"], 3),
-    Contestant("PyTorch 2, eager", [*TORCH2, "--compiled", 0], 4),
-    Contestant("PyTorch 2, compiled", [*TORCH2, "--compiled", 1], 4),
+    Contestant("PyTorch 2, eager", [*TORCH2, "--compiled", 0], 4, bfloat16=PEER_BFLOAT16),
+    Contestant("PyTorch 2, compiled", [*TORCH2, "--compiled", 1], 4, bfloat16=PEER_BFLOAT16),
     Contestant("tiny-dnn", [BUILD / "peers" / "mnist_mlp_tiny_dnn"], 2, 1000),
 ]
 
@@ -28,14 +28,15 @@ def compare(batches, options):
 
 
 def table(batch, options):
-    results, skipped, peaks = run_rounds(CONTESTANTS, [batch], options)
+    every = in_bfloat16(CONTESTANTS) if options.bfloat16 else CONTESTANTS
+    results, skipped, peaks = run_rounds(every, [batch], options)
     peak, about = machine(peaks)
     seconds = {name: statistics.median(r.epoch_seconds()) for (name, _), r in results.items()}
-    out = [f"# MNIST perceptron 784-400-400-500-10, Adam, batch {batch}, "
+    out = [f"# MNIST perceptron 784-400-400-500-10, Adam, batch {batch}{', bfloat16' if options.bfloat16 else ''}, "
            f"{options.threads} threads, {datetime.date.today()}", "", about, "",
            "| | epoch | spread | images/s | epoch / glia's | of sgemm | peak memory | BLAS |",
            "| --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for contestant in CONTESTANTS:
+    for contestant in every:
         name = contestant.name
         if name not in seconds:
             continue

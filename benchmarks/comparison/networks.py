@@ -5,8 +5,8 @@ import datetime
 import statistics
 from dataclasses import dataclass, field
 
-from .contest import (BUILD, PEER_PYTHON, PEERS, SYSTEM_PYTHON, TORCH2_PYTHON, Contestant, fastest_peer,
-                      machine, run_rounds)
+from .contest import (BUILD, GLIA_BFLOAT16, PEER_BFLOAT16, PEER_PYTHON, PEERS, SYSTEM_PYTHON, TORCH2_PYTHON,
+                      Contestant, fastest_peer, in_bfloat16, machine, run_rounds)
 
 
 TRAINED = ("eager", "compiled")
@@ -17,10 +17,12 @@ def contestants(network, images, torch_forms, keras):
     """glia, PyTorch in two forms, and Keras on so many images an epoch; keras are the flags of its forms."""
     torch = [TORCH2_PYTHON, PEERS / "network_torch2.py", "--network", network]
     of_keras = [PEER_PYTHON, PEERS / "network_keras.py", "--network", network]
-    return [Contestant("glia", [BUILD / "benchmarks" / "network_report", "--network", network], 4, images),
-            *(Contestant(f"PyTorch 2, {form}", [*torch, "--compiled", i], 3, images)
+    return [Contestant("glia", [BUILD / "benchmarks" / "network_report", "--network", network], 4, images,
+                       GLIA_BFLOAT16),
+            *(Contestant(f"PyTorch 2, {form}", [*torch, "--compiled", i], 3, images, PEER_BFLOAT16)
               for i, form in enumerate(torch_forms)),
-            *(Contestant(f"Keras, {name}", [*of_keras, *form], 3, images) for name, form in keras.items())]
+            *(Contestant(f"Keras, {name}", [*of_keras, *form], 3, images, PEER_BFLOAT16)
+              for name, form in keras.items())]
 
 
 def mobilenet_v2():
@@ -38,7 +40,11 @@ def mobilenet_v2():
         "OpenVINO, a stream for each thread": [*onnx, "--openvino", 1],
         "ONNX Runtime": [*onnx, "--openvino", 0],
     }
-    return [Contestant(name, command, 6 if name == "glia" else 4, 256) for name, command in commands.items()]
+    bfloat16 = {"glia": GLIA_BFLOAT16, "PyTorch 2, traced and frozen": PEER_BFLOAT16,
+                "PyTorch 2, compiled, frozen constants": PEER_BFLOAT16,
+                "OpenVINO, a stream for each thread": PEER_BFLOAT16}
+    return [Contestant(name, command, 6 if name == "glia" else 4, 256, bfloat16.get(name))
+            for name, command in commands.items()]
 
 
 @dataclass
@@ -53,15 +59,17 @@ class Comparison:
     PROGRAMS: list = field(default_factory=lambda: ["network_report", "sgemm_report"])
 
     def compare(self, batches, options):
-        results, skipped, peaks = run_rounds(self.contestants, batches, options)
+        every = in_bfloat16(self.contestants) if options.bfloat16 else self.contestants
+        results, skipped, peaks = run_rounds(every, batches, options)
         peak, about = machine(peaks)
         columns = ["batch", "", self.timed, "relative", "spread",
                    *(["GFLOP/s", "share of the matrix product's rate"] if self.mflop else []), "peak memory"]
-        out = [f"# {self.title}, {options.threads} threads, {datetime.date.today()}", "", about, "",
+        precision = ", bfloat16" if options.bfloat16 else ""
+        out = [f"# {self.title}{precision}, {options.threads} threads, {datetime.date.today()}", "", about, "",
                f"| {' | '.join(columns)} |", "| --- " * len(columns) + "|"]
         for batch in batches:
             medians = {}
-            for contestant in self.contestants:
+            for contestant in every:
                 if (contestant.name, batch) not in results:
                     continue
                 r = results[contestant.name, batch]
@@ -98,6 +106,14 @@ COMPARISONS = {
                       contestants("gpt", 64, TRAINED, {}), "step"),
     "gpt_writing": Comparison("GPT (4 layers of 128, 834,000 parameters) writes token by token, with the keys and values of earlier tokens", [1],
                               contestants("gpt_writing", 512, TRAINED, {}), "token"),
+    "transformer": Comparison("Transformer block (256 wide, 8 heads) over sequences (128, 256): training steps with Adam", [32],
+                              contestants("transformer", 640, TRAINED, {}), "step"),
+    "transformer_forward": Comparison("Transformer block (256 wide, 8 heads) over sequences (128, 256), outputs", [32],
+                                      contestants("transformer_forward", 1920, FROZEN, {}), "pass"),
+    "resnet50": Comparison("ResNet-50 at 224x224, 1,000 classes: training steps with Adam", [16],
+                           contestants("resnet50", 32, TRAINED, FORMS), "step"),
+    "resnet50_logits": Comparison("ResNet-50 at 224x224, 1,000 classes, outputs", [16],
+                                  contestants("resnet50_logits", 64, FROZEN, FORMS), "pass"),
     "resnet152_v2": Comparison("ResNet152V2's features of a clip, 5 frames at 224x224", [5],
                                contestants("resnet152_v2", 20, FROZEN, FORMS), "clip"),
     "mobilenet_v2": Comparison("MobileNetV2's features (width 1, 224x224, batch normalization folded)", [32],

@@ -11,9 +11,9 @@ import statistics
 import time
 
 
-def parse_flags(description, epochs=20, batch=100, switches=(), choices=()):
-    """The flags all peers have; switches are names of further ones that are 0 or, unless told, 1, choices of
-    those that are one of several words, unless told the first."""
+def parse_flags(description, epochs=20, batch=100, switches=(), choices=(), modes=()):
+    """The flags all peers have; switches are names of further ones that are 0 or, unless told, 1, modes of those that
+    are 1 or, unless told, 0, choices of those that are one of several words, unless told the first."""
     flags = argparse.ArgumentParser(description=description)
     flags.add_argument("--data", default="examples/data/mnist", help="folder of the gzip IDX files")
     flags.add_argument("--epochs", type=int, default=epochs)
@@ -23,6 +23,8 @@ def parse_flags(description, epochs=20, batch=100, switches=(), choices=()):
     flags.add_argument("--seed", type=int, default=1)
     for switch in switches:
         flags.add_argument(f"--{switch}", type=int, choices=(0, 1), default=1)
+    for mode in modes:
+        flags.add_argument(f"--{mode}", type=int, choices=(0, 1), default=0)
     for choice in choices:
         flags.add_argument(f"--{choice}", choices=choices[choice], default=choices[choice][0])
     return flags.parse_args()

@@ -21,7 +21,7 @@ import time
 
 from mnist_data import emit, parse_flags, read_split
 
-flags = parse_flags("train the MNIST perceptron with Keras")
+flags = parse_flags("train the MNIST perceptron with Keras", modes=["bfloat16"])
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"  # read once, at the import
 
@@ -40,7 +40,7 @@ def make_epoch(model, optimizer, images, labels):
     def step(chosen):
         with tf.GradientTape() as tape:
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
-                tf.gather(labels, chosen), model(tf.gather(images, chosen), training=True))
+                tf.gather(labels, chosen), tf.cast(model(tf.gather(images, chosen), training=True), tf.float32))
             loss = tf.reduce_mean(losses)
         variables = model.trainable_variables
         optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
@@ -72,6 +72,8 @@ def main():
     tf.config.threading.set_intra_op_parallelism_threads(flags.threads)
     tf.config.threading.set_inter_op_parallelism_threads(flags.threads)
     keras.utils.set_random_seed(flags.seed)
+    if flags.bfloat16:
+        keras.mixed_precision.set_global_policy("mixed_bfloat16")
     random = numpy.random.default_rng(flags.seed)
     images, labels = (tf.constant(a[: flags.images]) for a in read_split(flags.data, "train"))
     model = make_model()
@@ -88,7 +90,7 @@ def main():
         emit(**about, epoch=epoch, seconds=round(seconds, 4), images=len(images), loss=round(loss, 6))
 
     images, labels = read_split(flags.data, "t10k")
-    accuracy = float((model(images).numpy().argmax(1) == labels).mean())
+    accuracy = float((keras.ops.convert_to_numpy(tf.cast(model(images), tf.float32)).argmax(1) == labels).mean())
     emit(peer="keras", test_accuracy=round(accuracy, 4))
 
 

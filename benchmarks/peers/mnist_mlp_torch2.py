@@ -23,7 +23,7 @@ The first epoch's seconds hold the compilation, up to half a minute on two cores
 
 from mnist_data import keep_freed_memory, parse_flags
 
-flags = parse_flags("train the MNIST perceptron with PyTorch 2", switches=["compiled"])
+flags = parse_flags("train the MNIST perceptron with PyTorch 2", switches=["compiled"], modes=["bfloat16"])
 keep_freed_memory()
 
 import torch  # noqa: E402
@@ -40,7 +40,7 @@ def cross_entropy(model, images, labels, chosen):
 def main():
     images, labels = prepare(flags)
     model = perceptron()
-    step = make_step(model, cross_entropy, flags.compiled, mode="max-autotune")
+    step = make_step(model, cross_entropy, flags.compiled, mode="max-autotune", bfloat16=flags.bfloat16)
     emit_epochs(flags, {"peer": "torch2", "compiled": bool(flags.compiled)}, images,
                 lambda: train_epoch(step, images, labels, flags.batch))
     emit_accuracy(flags, {"peer": "torch2"}, model)

@@ -22,7 +22,7 @@ import onnx_runtimes
 from mnist_data import emit, keep_freed_memory, parse_flags
 
 flags = parse_flags("compute MobileNetV2's features with OpenVINO or ONNX Runtime", epochs=3, batch=32,
-                    switches=["openvino"])
+                    switches=["openvino"], modes=["bfloat16"])
 keep_freed_memory()
 
 
@@ -33,7 +33,8 @@ def openvino_features():
     def store(first, array):
         features[first: first + part] = array
 
-    run = onnx_runtimes.openvino_streams(onnx_graphs.mobilenet_v2(part, flags.seed), flags.threads, part, store)
+    run = onnx_runtimes.openvino_streams(onnx_graphs.mobilenet_v2(part, flags.seed), flags.threads, part, store,
+                                           bfloat16=flags.bfloat16)
 
     def compute(x):
         run(x)

@@ -18,7 +18,7 @@ import time
 from mnist_data import emit, keep_freed_memory, parse_flags
 
 flags = parse_flags("compute MobileNetV2's features with PyTorch 2", epochs=3, batch=32,
-                    switches=["compiled"])
+                    switches=["compiled"], modes=["bfloat16"])
 keep_freed_memory()
 
 import torch  # noqa: E402
@@ -32,6 +32,8 @@ def main():
     model = MobileNetV2().eval().to(memory_format=torch.channels_last)
     x = torch.randn(flags.batch, 3, 224, 224).contiguous(memory_format=torch.channels_last)
     passes = flags.images // flags.batch
+    if flags.bfloat16:
+        model, x = model.bfloat16(), x.bfloat16()
     with torch.no_grad():  # inference_mode would keep the compiler from freezing the weights
         if flags.compiled:
             model = torch.compile(model, dynamic=False, options={"freezing": True})

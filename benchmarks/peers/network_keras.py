@@ -1,13 +1,14 @@
 """Recurrent layers and large networks in Keras 3 on TensorFlow's CPU, with XLA (--xla 1) or without (--xla 0): training
-steps with Adam of a GRU or an LSTM (128 units, 25 steps of 256), of Xception (331x331) or of a U-Net (128x128), or the
-features of ResNet152V2 (224x224). Random inputs and weights."""
+steps with Adam of a GRU or an LSTM (128 units, 25 steps of 256), of Xception (331x331), of ResNet-50 (224x224) or of a
+U-Net (128x128), the features of ResNet152V2 or the outputs of ResNet-50. Random inputs and weights. --bfloat16 1 uses
+Keras's mixed precision."""
 
 import os
 
 from mnist_data import emit_passes, keep_freed_memory, parse_flags
 
-flags = parse_flags("time a network with Keras", epochs=3, batch=8, switches=["xla", "unroll"],
-                    choices={"network": ("gru", "lstm", "xception", "u_net", "resnet152_v2")})
+flags = parse_flags("time a network with Keras", epochs=3, batch=8, switches=["xla", "unroll"], modes=["bfloat16"],
+                    choices={"network": ("gru", "lstm", "xception", "u_net", "resnet152_v2", "resnet50", "resnet50_logits")})
 keep_freed_memory()
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"  # read once, at the import
@@ -54,6 +55,9 @@ def train():
         model = u_net(classes=4, filters=16, depth=3)
         x = tf.random.normal((flags.batch, 128, 128, 3))
         y = tf.reshape(tf.range(flags.batch * 128 * 128) % 4, (flags.batch, 128, 128))
+    elif flags.network == "resnet50":
+        model = keras.applications.ResNet50(weights=None, input_shape=(224, 224, 3), classifier_activation=None)
+        x, y = tf.random.normal((flags.batch, 224, 224, 3)), tf.range(flags.batch)
     else:
         cell = keras.layers.GRU if flags.network == "gru" else keras.layers.LSTM
         model = keras.Sequential([keras.Input((25, 256)), cell(128, unroll=bool(flags.unroll)), keras.layers.Dense(10)])
@@ -64,7 +68,8 @@ def train():
     @tf.function(jit_compile=XLA)
     def step(x, y):
         with tf.GradientTape() as tape:
-            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, model(x, training=True)))
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
+                y, tf.cast(model(x, training=True), tf.float32)))
         variables = model.trainable_variables
         optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
         return loss
@@ -73,7 +78,11 @@ def train():
 
 
 def compute_features():
-    model = keras.applications.ResNet152V2(include_top=False, weights=None, pooling="avg", input_shape=(224, 224, 3))
+    if flags.network == "resnet50_logits":
+        model = keras.applications.ResNet50(weights=None, input_shape=(224, 224, 3), classifier_activation=None)
+    else:
+        model = keras.applications.ResNet152V2(include_top=False, weights=None, pooling="avg",
+                                               input_shape=(224, 224, 3))
     x = tf.random.normal((flags.batch, 224, 224, 3))
     features = tf.function(lambda x: model(x, training=False), jit_compile=XLA)
     emit_passes_of(lambda: features(x))
@@ -83,7 +92,9 @@ def main():
     tf.config.threading.set_intra_op_parallelism_threads(flags.threads)
     tf.config.threading.set_inter_op_parallelism_threads(flags.threads)
     keras.utils.set_random_seed(flags.seed)
-    compute_features() if flags.network == "resnet152_v2" else train()
+    if flags.bfloat16:
+        keras.mixed_precision.set_global_policy("mixed_bfloat16")
+    compute_features() if flags.network in ("resnet152_v2", "resnet50_logits") else train()
 
 
 main()

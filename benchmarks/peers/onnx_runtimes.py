@@ -1,4 +1,5 @@
-"""The runtimes that only infer, behind one function: OpenVINO and ONNX Runtime, both in float32."""
+"""The runtimes that only infer, behind one function: OpenVINO and ONNX Runtime, in float32; OpenVINO also in
+bfloat16."""
 
 
 def openvino_version():
@@ -13,13 +14,14 @@ def onnxruntime_version():
     return onnxruntime.__version__
 
 
-def compile_openvino(model, threads, **settings):
-    """An openvino.CompiledModel; processors with bfloat16 would otherwise compute in that."""
+def compile_openvino(model, threads, bfloat16=0, **settings):
+    """An openvino.CompiledModel; processors with bfloat16 would choose that themselves."""
     import openvino
 
     core = openvino.Core()
     return core.compile_model(core.read_model(model, b""), "CPU",
-                              {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads, **settings})
+                              {"INFERENCE_PRECISION_HINT": "bf16" if bfloat16 else "f32",
+                               "INFERENCE_NUM_THREADS": threads, **settings})
 
 
 def openvino_request(model, threads):
@@ -36,12 +38,12 @@ def openvino_request(model, threads):
     return run
 
 
-def openvino_streams(model, threads, part, store):
+def openvino_streams(model, threads, part, store, bfloat16=0):
     """A function of an array of a multiple of `part` items: a stream for each thread, each takes the next
     part; store(first, array) gets what came out for the items from the first on."""
     import openvino
 
-    compiled = compile_openvino(model, threads, NUM_STREAMS=str(threads))
+    compiled = compile_openvino(model, threads, bfloat16, NUM_STREAMS=str(threads))
     queue = openvino.AsyncInferQueue(compiled, threads)
     queue.set_callback(lambda request, first: store(first, request.get_output_tensor(0).data))
 

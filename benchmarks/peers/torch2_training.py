@@ -4,11 +4,18 @@ import torch
 from torch.func import functional_call, grad_and_value
 
 
-def make_step(model, loss, compiled, mode=None):
+def make_step(model, loss, compiled, mode=None, bfloat16=False):
     """A function of the batch's tensors that trains `model` with Adam 1e-3 and returns the loss of before.
 
-    `loss` takes the model, to be called, and the same tensors.
+    `loss` takes the model, to be called, and the same tensors. With `bfloat16` it runs under autocast.
     """
+    if bfloat16:
+        in_float = loss
+
+        def loss(*arguments):
+            with torch.autocast("cpu", torch.bfloat16):
+                return in_float(*arguments)
+
     return compiled_step(model, loss, mode) if compiled else eager_step(model, loss)
 
 

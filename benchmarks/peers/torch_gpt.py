@@ -1,4 +1,4 @@
-"""The GPT of benchmarks/network_report.cpp in PyTorch 2."""
+"""The GPT and the transformer block of benchmarks/network_report.cpp in PyTorch 2."""
 
 import torch
 from torch import nn
@@ -6,9 +6,9 @@ from torch.nn import functional
 
 
 class Block(nn.Module):
-    def __init__(self, width, heads):
+    def __init__(self, width, heads, causal=True):
         super().__init__()
-        self.heads = heads
+        self.heads, self.causal = heads, causal
         self.attention_norm = nn.LayerNorm(width)
         self.project = nn.Linear(width, 3 * width)
         self.output = nn.Linear(width, width)
@@ -26,7 +26,7 @@ class Block(nn.Module):
 
     def forward(self, x):
         query, key, value = self.by_head(x)
-        return self.finish(x, functional.scaled_dot_product_attention(query, key, value, is_causal=True))
+        return self.finish(x, functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal))
 
     def step(self, x, cache, position, visible):
         """One token, with the keys and values of the earlier ones, which it adds to."""

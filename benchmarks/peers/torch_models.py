@@ -205,3 +205,31 @@ class ResNet152V2(nn.Sequential):
                 layers.append(ResNetV2Block(channels, 64 << group, 2 if halves else 1, i == 0))
                 channels = 4 * (64 << group)
         super().__init__(*layers, nn.BatchNorm2d(channels), nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+
+
+class ResNetBlock(nn.Module):
+    def __init__(self, inputs, filters, stride, projects):
+        def convolve(inputs, outputs, kernel, stride=1):
+            return [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(outputs)]
+
+        super().__init__()
+        self.shortcut = nn.Sequential(*convolve(inputs, 4 * filters, 1, stride)) if projects else nn.Identity()
+        self.body = nn.Sequential(*convolve(inputs, filters, 1), nn.ReLU(inplace=True),
+                                  *convolve(filters, filters, 3, stride), nn.ReLU(inplace=True),
+                                  *convolve(filters, 4 * filters, 1))
+
+    def forward(self, x):
+        return torch.relu(self.body(x) + self.shortcut(x))
+
+
+class ResNet50(nn.Sequential):
+    """As torchvision defines it."""
+
+    def __init__(self, classes=1000):
+        layers = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)]
+        channels = 64
+        for group, blocks in enumerate((3, 4, 6, 3)):
+            for i in range(blocks):
+                layers.append(ResNetBlock(channels, 64 << group, 2 if i == 0 and group > 0 else 1, i == 0))
+                channels = 4 * (64 << group)
+        super().__init__(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, classes))
