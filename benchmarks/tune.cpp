@@ -2,10 +2,11 @@
 // machine, beside what the code assumes.
 //
 //   build/benchmarks/tune [--threads 2] [--rounds 30] [--isa avx2]
-//   build/benchmarks/tune --grid [--transposed first] [--threads 1] [--isa avx2]
+//   build/benchmarks/tune --grid [--bfloat16] [--transposed first] [--threads 1] [--isa avx2]
 //
 // With --grid, it prints products of 210 sizes as a table: the share of the processor's peak that
-// glia's loops reach, and how many times as fast as BLAS they are.
+// glia's loops reach, and how many times as fast as BLAS they are. With --bfloat16 as well, it
+// compares products in bfloat16 with those in single precision.
 //
 // Times are the least of some rounds, of the ways in turn; run it on a quiet machine. A constant
 // that is wrong here may be right elsewhere: change it only for what several kinds of processor

@@ -76,7 +76,7 @@ inline void add_device_options(CLI::App& app, device_choice& choice) {
                "multiply in full where the device has a faster way, as bfloat16 on TPUs");
   app.add_option("--threads", choice.threads, "of the cpu; 0: one per core");
   app.add_option("--products", choice.products,
-                 "of the cpu: full or bfloat16, in which some processors multiply twice as fast "
+                 "of the cpu: full or bfloat16, in which some processors multiply faster "
                  "(docs/how_to/devices.md)")
       ->check(CLI::IsMember({"full", "bfloat16"}));
 }

@@ -17,8 +17,9 @@ namespace glia {
 /// Products in bfloat16: `cpu({.products = bfloat16})`. The factors of matrix products,
 /// convolutions, recurrent layers and attention are rounded to 8 significant bits, to the nearest
 /// number, ties to even. Everything else, such as sums and stored numbers, stays in single
-/// precision. Processors with AVX512-BF16 compute such products twice as fast. All others compute
-/// the same bits more slowly than products in single precision.
+/// precision, and so do depthwise convolutions. Processors with AVX512-BF16 compute large products
+/// of this kind up to twice as fast. Others compute the same bits, but more slowly than products in
+/// single precision.
 struct bfloat16_products {
   /// A template, so that only programs that use it contain the loops.
   template <std::same_as<cpu_products> Products>

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "glia/backends/cpu/attention/panels.hpp"
+#include "glia/backends/cpu/attention/head_products.hpp"
 #include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"

@@ -289,7 +289,7 @@ class chain_run {
     }
   }
 
-  /// Writes the words of `count` patches. They have `depth` elements each, or half as many words.
+  /// Writes the words of `count` patches, one patch after the other.
   template <class Pixels>
   void round_patches(const patch_products<T>& products, Pixels pixel, std::size_t count,
                      T* words) const {
@@ -297,7 +297,7 @@ class chain_run {
       const rounded_loops& rounded = *team_->rounded();
       const std::size_t size = rounded.words(products.depth);
       const bool whole_words = products.run_length % 2 == 0;
-      T* const patch = words + patches_size_ - longest_patch_;  // the last one
+      T* const patch = words + patches_size_ - longest_patch_;
       for (; count > 0; --count, words += size, pixel.advance()) {
         for (std::size_t first = 0, run = 0; first < products.depth; ++run) {
           const std::size_t length = std::min(products.run_length, products.depth - first);
@@ -409,7 +409,7 @@ class chain_run {
   detail::host_tensor<T> scratch_;
   std::size_t longest_patch_ = 0;
   std::size_t patches_size_ = 0;
-  detail::host_tensor<T> patches_;  // for each thread: rounded patches, and one patch before
+  detail::host_tensor<T> patches_;  // for each thread: words of patches, and space for one patch
 };
 
 }  // namespace glia::cpu_loops
