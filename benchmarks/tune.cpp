@@ -361,10 +361,10 @@ int main(int argc, char** argv) {
             dense_product<float, decltype(loops)>::multiply(loops, team, pool, a, b, c, s, {});
           });
         }};
-    const product_way by_words{"products in bfloat16",
-                               [&](const auto& a, const auto& b, float* c, const auto& s) {
-                                 team.rounded()->multiply(team, pool, a, b, c, s, {}, nullptr);
-                               }};
+    const product_way by_words{
+        "products in bfloat16", [&](const auto& a, const auto& b, float* c, const auto& s) {
+          team.rounded<float>()->multiply(team, pool, a, b, c, s, {}, nullptr);
+        }};
     report_grid(team, transposed_factor, rounded ? by_words : by_panels,
                 rounded ? by_panels : by_blas);
     return 0;

@@ -8,7 +8,7 @@ namespace glia::cpu_loops {
 
 /// Returns the loops for products in bfloat16. T is float.
 template <class T>
-[[nodiscard]] const rounded_loops* find_bfloat16_loops(isa level);
+[[nodiscard]] const rounded_loops<T>* find_bfloat16_loops(isa level);
 
 }  // namespace glia::cpu_loops
 

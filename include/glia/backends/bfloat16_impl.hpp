@@ -8,13 +8,13 @@
 namespace glia::cpu_loops {
 
 template <class T>
-const rounded_loops* find_bfloat16_loops(isa level) {
+const rounded_loops<T>* find_bfloat16_loops(isa level) {
 #if defined(__x86_64__)
   if (level >= isa::avx512 && __builtin_cpu_supports("avx512bf16") != 0) {
     return &bfloat16_loops_of<avx512_bf16::vector_loops>;
   }
 #endif
-  return with_isa(level, [](auto loops) -> const rounded_loops* {
+  return with_isa(level, [](auto loops) -> const rounded_loops<T>* {
     return &bfloat16_loops_of<decltype(loops)>;
   });
 }

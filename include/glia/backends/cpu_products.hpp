@@ -4,6 +4,7 @@
 
 namespace glia::cpu_loops {
 
+template <class T>
 class rounded_loops;
 
 }  // namespace glia::cpu_loops
@@ -14,7 +15,7 @@ namespace glia {
 /// the `cpu` device: the numbers of the tensors or, from `bfloat16`, rounded numbers.
 struct cpu_products {
   /// Returns the loops for an instruction set, or is null if factors are not rounded.
-  const cpu_loops::rounded_loops* (*rounded)(cpu_loops::isa level) = nullptr;
+  const cpu_loops::rounded_loops<float>* (*rounded)(cpu_loops::isa level) = nullptr;
 };
 
 }  // namespace glia

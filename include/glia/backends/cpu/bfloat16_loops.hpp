@@ -10,7 +10,7 @@ namespace glia::cpu_loops {
 
 /// Products in bfloat16 with the loops of one instruction set.
 template <class Loops>
-class bfloat16_loops final : public rounded_loops {
+class bfloat16_loops final : public rounded_loops<float> {
  public:
   using product = rounded_product<Loops>;
 
@@ -36,9 +36,6 @@ class bfloat16_loops final : public rounded_loops {
                        float* c, std::size_t c_row, const sizes& s, float* scratch,
                        bool add) const override {
     product::multiply_packed(loops, a, panels, panel_step, c, c_row, s, scratch, add);
-  }
-  [[nodiscard]] std::size_t packed_scratch_size(const sizes& s) const override {
-    return product::left_size(s.k, s.m);
   }
   void pack_panels(const float* w, std::size_t step, const float* bias, std::size_t depth,
                    std::size_t outputs, float* target) const override {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <type_traits>
 
-#include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/backends/cpu/products/matrix.hpp"
 #include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
@@ -44,8 +42,8 @@ class head_products {
 
   /// Packs a matrix (depth, columns) into depth * padded(columns) elements.
   void pack(const strided_rows<T>& x, std::size_t depth, std::size_t columns, T* target) const {
-    if (rounds()) {
-      pack_rounded({x.data, x.step}, depth, columns, target);
+    if (const rounded_loops<T>* const rounded = team_->rounded<T>()) {
+      rounded->pack({x.data, x.step}, depth, columns, target, depth * width);
       return;
     }
     for (std::size_t first = 0; first < columns; first += width, target += depth * width) {
@@ -56,8 +54,8 @@ class head_products {
   /// Packs the transpose of a matrix (columns, depth).
   void pack_transposed(const strided_rows<T>& x, std::size_t depth, std::size_t columns,
                        T* target) const {
-    if (rounds()) {
-      pack_rounded({x.data, x.step, true}, depth, columns, target);
+    if (const rounded_loops<T>* const rounded = team_->rounded<T>()) {
+      rounded->pack({x.data, x.step, true}, depth, columns, target, depth * width);
       return;
     }
     for (std::size_t first = 0; first < columns; first += width, target += depth * width) {
@@ -73,8 +71,10 @@ class head_products {
   /// `packed_depth` rows in each panel, of which the first `depth` are used.
   void multiply(const matrix<T>& a, const T* b, std::size_t packed_depth, std::size_t depth,
                 std::size_t columns, std::size_t rows, const strided_rows<T>& c, bool add) const {
-    if (rounds()) {
-      multiply_rounded(a, b, packed_depth, depth, columns, rows, c, add);
+    if (const rounded_loops<T>* const rounded = team_->rounded<T>()) {
+      alignas(64) T words[detail::product_chain * padded(tile_rows)];
+      rounded->multiply_packed(a, b, packed_depth * width, c.data, c.step, {rows, columns, depth},
+                               words, add);
       return;
     }
     const std::size_t a_row = a.transposed ? 1 : a.row_step;
@@ -92,24 +92,6 @@ class head_products {
   }
 
  private:
-  [[nodiscard]] bool rounds() const {
-    return std::is_same_v<T, float> && team_->rounded() != nullptr;
-  }
-  void pack_rounded(const matrix<T>& x, std::size_t depth, std::size_t columns, T* target) const {
-    if constexpr (std::is_same_v<T, float>) {
-      team_->rounded()->pack(x, depth, columns, target, depth * width);
-    }
-  }
-  void multiply_rounded(const matrix<T>& a, const T* b, std::size_t packed_depth, std::size_t depth,
-                        std::size_t columns, std::size_t rows, const strided_rows<T>& c,
-                        bool add) const {
-    if constexpr (std::is_same_v<T, float>) {
-      alignas(64) float words[detail::product_chain * padded(tile_rows)];
-      team_->rounded()->multiply_packed(a, b, packed_depth * width, c.data, c.step,
-                                        {rows, columns, depth}, words, add);
-    }
-  }
-
   Loops loops_;
   const workers* team_;
 };

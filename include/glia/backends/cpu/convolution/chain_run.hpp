@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <type_traits>
 
 #include "glia/backends/cpu/convolution/chain_layout.hpp"
 #include "glia/backends/cpu/convolution/depthwise_convolution.hpp"
@@ -63,7 +62,7 @@ class chain_run {
     const bool copies = !first_.image().unpadded();
     scratch_size_ = layout_.end() + (copies ? first_.band_size(layout_.first_rows()) : 0);
     scratch_ = detail::host_tensor<T>(memory, {whole ? 1 : team.threads(), scratch_size_});
-    if (team.rounded() != nullptr) {
+    if (team.rounded<T>() != nullptr) {
       for (const kernels::window_sizes& s : sizes) {
         longest_patch_ = std::max(longest_patch_, depth(s));
       }
@@ -246,7 +245,7 @@ class chain_run {
                                0,
                                panel_step};
     // Rounded patches are copied, as many as stay in a cache while all panels read them.
-    const bool rounds = team_->rounded() != nullptr;
+    const bool rounds = team_->rounded<T>() != nullptr;
     const std::size_t chunk =
         rounds ? std::max<std::size_t>(
                      1, (patches_size_ - longest_patch_) / (Loops::tile_patches * depth(size)))
@@ -293,25 +292,23 @@ class chain_run {
   template <class Pixels>
   void round_patches(const patch_products<T>& products, Pixels pixel, std::size_t count,
                      T* words) const {
-    if constexpr (std::is_same_v<T, float>) {
-      const rounded_loops& rounded = *team_->rounded();
-      const std::size_t size = rounded.words(products.depth);
-      const bool whole_words = products.run_length % 2 == 0;
-      T* const patch = words + patches_size_ - longest_patch_;
-      for (; count > 0; --count, words += size, pixel.advance()) {
-        for (std::size_t first = 0, run = 0; first < products.depth; ++run) {
-          const std::size_t length = std::min(products.run_length, products.depth - first);
-          const T* const source = pixel.source + products.run[run];
-          if (whole_words) {
-            rounded.round_row(source, length, words + rounded.words(first));
-          } else {
-            std::copy_n(source, length, patch + first);
-          }
-          first += length;
+    const rounded_loops<T>& rounded = *team_->rounded<T>();
+    const std::size_t size = rounded.words(products.depth);
+    const bool whole_words = products.run_length % 2 == 0;
+    T* const patch = words + patches_size_ - longest_patch_;
+    for (; count > 0; --count, words += size, pixel.advance()) {
+      for (std::size_t first = 0, run = 0; first < products.depth; ++run) {
+        const std::size_t length = std::min(products.run_length, products.depth - first);
+        const T* const source = pixel.source + products.run[run];
+        if (whole_words) {
+          rounded.round_row(source, length, words + rounded.words(first));
+        } else {
+          std::copy_n(source, length, patch + first);
         }
-        if (!whole_words) {
-          rounded.round_row(patch, products.depth, words);
-        }
+        first += length;
+      }
+      if (!whole_words) {
+        rounded.round_row(patch, products.depth, words);
       }
     }
   }
@@ -319,28 +316,24 @@ class chain_run {
   /// Multiplies n patches in words, from patch `first` on.
   void multiply_words(const patch_products<T>& products, const T* words, std::size_t first,
                       std::size_t n, T* const* target, const clamp_range<T>& range) const {
-    if constexpr (std::is_same_v<T, float>) {
-      patch_products<T> in_words = products;
-      in_words.run = &single_run;
-      in_words.depth = team_->rounded()->words(products.depth);
-      in_words.run_length = in_words.depth;
-      in_words.panel_depth = products.depth;
-      std::array<const T*, Loops::tile_patches> source;
-      for (std::size_t p = 0; p < n; ++p) {
-        source[p] = words + (first + p) * in_words.depth;
-      }
-      team_->rounded()->multiply_patches(in_words, source.data(), n, target, range);
+    patch_products<T> in_words = products;
+    in_words.run = &single_run;
+    in_words.depth = team_->rounded<T>()->words(products.depth);
+    in_words.run_length = in_words.depth;
+    in_words.panel_depth = products.depth;
+    std::array<const T*, Loops::tile_patches> source;
+    for (std::size_t p = 0; p < n; ++p) {
+      source[p] = words + (first + p) * in_words.depth;
     }
+    team_->rounded<T>()->multiply_patches(in_words, source.data(), n, target, range);
   }
 
   /// Packs the weights of a link, of which `depth` belong to one output.
   void pack_link(const chain_link<T>& link, const kernels::window_sizes& s, std::size_t depth,
                  T* target) const {
-    if constexpr (std::is_same_v<T, float>) {
-      if (team_->rounded() != nullptr && s.groups == 1) {
-        team_->rounded()->pack_panels(link.weights, s.o, link.bias, depth, s.o, target);
-        return;
-      }
+    if (team_->rounded<T>() != nullptr && s.groups == 1) {
+      team_->rounded<T>()->pack_panels(link.weights, s.o, link.bias, depth, s.o, target);
+      return;
     }
     pack_panels(loops_, link.weights, s.o, link.bias, depth, s.o, target);
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "glia/backends/cpu/convolution/depthwise_convolution.hpp"
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
@@ -52,11 +51,9 @@ class convolution {
       pointwise(*team_, s).multiply(memory, x, {w, s.o}, y, {bias, map});
       return;
     }
-    if constexpr (std::is_same_v<T, float>) {
-      if (rounds(s)) {
-        team_->rounded()->convolve(*team_, memory, s, x, w, bias, map, y, rows_per_block(s, s.oh));
-        return;
-      }
+    if (rounds(s)) {
+      team_->rounded<T>()->convolve(*team_, memory, s, x, w, bias, map, y, rows_per_block(s, s.oh));
+      return;
     }
     const patch_convolution<T> c(s, memory);
     const clamp_range<T> range(map);
@@ -109,11 +106,9 @@ class convolution {
       conv2d(dy, reversed.data(), nullptr, kernels::identity_map, dx, reversed_sizes(s), memory);
       return;
     }
-    if constexpr (std::is_same_v<T, float>) {
-      if (rounded) {
-        team_->rounded()->input_gradient(*team_, memory, s, dy, w, dx);
-        return;
-      }
+    if (rounded) {
+      team_->rounded<T>()->input_gradient(*team_, memory, s, dy, w, dx);
+      return;
     }
     with_isa(listed ? sparse.fitting(team_->level()) : team_->level(), [&](auto loops) {
       detail::host_tensor<T> weights;
@@ -166,11 +161,9 @@ class convolution {
       multiply_gathered(c, x, dy, dw, memory);
       return;
     }
-    if constexpr (std::is_same_v<T, float>) {
-      if (rounds(s)) {
-        team_->rounded()->kernel_gradient(*team_, memory, s, x, dy, dw);
-        return;
-      }
+    if (rounds(s)) {
+      team_->rounded<T>()->kernel_gradient(*team_, memory, s, x, dy, dw);
+      return;
     }
     const isa level = listed ? sparse.fitting(team_->level()) : team_->level();
     const std::size_t size = c.depth() * s.o;
@@ -227,7 +220,7 @@ class convolution {
   /// Returns whether the factors of a convolution are rounded. A depthwise convolution computes so
   /// few products that rounding would not pay off.
   [[nodiscard]] bool rounds(const kernels::window_sizes& s) const {
-    return team_->rounded() != nullptr && !depthwise_convolution<T>::applies(s);
+    return team_->rounded<T>() != nullptr && !depthwise_convolution<T>::applies(s);
   }
   /// Returns whether the gradient of the kernel is a product of a copy of all patches. Otherwise,
   /// each image adds to the gradient, which takes too long if it is large and an image has only a

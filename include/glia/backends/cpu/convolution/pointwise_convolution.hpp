@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <type_traits>
 
 #include "glia/backends/cpu/isa/blas.hpp"
 #include "glia/backends/cpu/products/dense_product.hpp"
@@ -40,12 +39,10 @@ class pointwise_convolution {
                 const epilogue<T>& last) const {
     const std::size_t inputs = w.transposed ? outputs_ : inputs_;
     const std::size_t outputs = w.transposed ? inputs_ : outputs_;
-    if constexpr (std::is_same_v<T, float>) {
-      if (team_->rounded() != nullptr) {
-        team_->rounded()->multiply(*team_, memory, {x, inputs}, w, y, {pixels_, outputs, inputs},
-                                   last, nullptr);
-        return;
-      }
+    if (team_->rounded<T>() != nullptr) {
+      team_->rounded<T>()->multiply(*team_, memory, {x, inputs}, w, y, {pixels_, outputs, inputs},
+                                    last, nullptr);
+      return;
     }
     const std::size_t block = pixels_per_block();
     with_isa(team_->level(), [&](auto loops) {
@@ -75,19 +72,17 @@ class pointwise_convolution {
 
   /// Computes dw (inputs, outputs), the sum over all pixels of the products of x and dy.
   void kernel_gradient(const memory_pool& memory, const T* x, const T* dy, T* dw) const {
-    if constexpr (std::is_same_v<T, float>) {
-      if (team_->rounded() != nullptr) {
-        const std::size_t size = team_->rounded()->scratch_size(
-            {inputs_, outputs_, std::min(pixels_, detail::blas_chain)});
-        const detail::host_tensor<T> scratch(memory, {team_->threads(), size});
-        sum_products(memory, x, dy, dw,
-                     [&](auto, const matrix<T>& left, const matrix<T>& right, T* target,
-                         const kernels::matmul_sizes& sizes, bool add, std::size_t thread) {
-                       team_->rounded()->multiply_here(left, right, target, outputs_, sizes,
-                                                       scratch.data() + thread * size, add);
-                     });
-        return;
-      }
+    if (team_->rounded<T>() != nullptr) {
+      const std::size_t size = team_->rounded<T>()->scratch_size(
+          {inputs_, outputs_, std::min(pixels_, detail::blas_chain)});
+      const detail::host_tensor<T> scratch(memory, {team_->threads(), size});
+      sum_products(memory, x, dy, dw,
+                   [&](auto, const matrix<T>& left, const matrix<T>& right, T* target,
+                       const kernels::matmul_sizes& sizes, bool add, std::size_t thread) {
+                     team_->rounded<T>()->multiply_here(left, right, target, outputs_, sizes,
+                                                        scratch.data() + thread * size, add);
+                   });
+      return;
     }
     const std::size_t scratch_size = with_isa(team_->level(), [&](auto loops) {
       using dense = dense_product<T, decltype(loops)>;

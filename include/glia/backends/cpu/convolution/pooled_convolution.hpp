@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "glia/backends/cpu/convolution/convolution.hpp"
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
@@ -88,11 +87,10 @@ class pooled_convolution {
                        x, w.bias, clamp, y, position, memory)) {
         return;
       }
-      if constexpr (std::is_same_v<T, float>) {
-        if (team_->rounded() != nullptr && !in_registers && !depthwise_convolution<T>::applies(s)) {
-          pool_rounded(loops, x, w, clamp, y, position, s, pool, memory);
-          return;
-        }
+      if (team_->rounded<T>() != nullptr && !in_registers &&
+          !depthwise_convolution<T>::applies(s)) {
+        pool_rounded(loops, x, w, clamp, y, position, s, pool, memory);
+        return;
       }
       const detail::host_tensor<T> packed =
           w.panels == nullptr ? c.pack(loops, w.plain, w.bias, memory) : detail::host_tensor<T>{};
@@ -135,8 +133,8 @@ class pooled_convolution {
                     const kernels::window_sizes& s, const kernels::window_sizes& pool,
                     const memory_pool& memory) const {
     const detail::host_tensor<T> convolved(memory, s.output());
-    team_->rounded()->convolve(*team_, memory, s, x, w.plain, w.bias, kernels::identity_map,
-                               convolved.data(), s.oh);
+    team_->rounded<T>()->convolve(*team_, memory, s, x, w.plain, w.bias, kernels::identity_map,
+                                  convolved.data(), s.oh);
     team_->run(s.n, [&](std::size_t image, std::size_t) {
       const T* const source = convolved.data() + image * s.oh * s.ow * s.o;
       const std::size_t target = image * pool.oh * pool.ow * s.o;

@@ -140,9 +140,8 @@ class dense_product {
     const bool competes = a.transposed && a.row_step * sizeof(T) >= 4 << 10;
     const bool copies = competes && Loops::register_bytes < 64 && s.n > 2 * width;
     const std::size_t depth = competes && !copies ? max_depth / 2 : max_depth;
-    const std::size_t most_panels =
-        std::max(slab_bytes / ((1 + s.k) * width * sizeof(T)), min_slab_panels);
-    const std::size_t slabs = blocks.count > 1 ? (panels + most_panels - 1) / most_panels : 1;
+    const std::size_t slabs =
+        blocks.count > 1 ? product_slabs(panels, (1 + s.k) * width * sizeof(T)) : 1;
     const std::size_t copy_size = copies ? blocks.rows / tile * per_tile * std::min(depth, s.k) : 0;
     const detail::host_tensor<T> copy(memory, {team.threads(), copy_size});
     for (std::size_t slab = 0; slab < slabs; ++slab) {
@@ -184,8 +183,6 @@ class dense_product {
   static constexpr std::size_t tile = Loops::tile_patches;
   // A tile's elements of one row of a transposed A, in whole registers.
   static constexpr std::size_t per_tile = (tile + per_register - 1) / per_register * per_register;
-  // A smaller product takes less time than the transfer of half of it to a second thread.
-  static constexpr std::size_t flops_worth_sharing = 500'000;
   // Number of rows of a panel that are multiplied at a time. With small registers, they take three
   // quarters of a first-level cache of 32 KiB. With AVX-512, a panel may be as large as this cache,
   // because a second-level cache is fast enough, and longer sums load and store C less often.
@@ -193,10 +190,6 @@ class dense_product {
       (Loops::register_bytes == 64 ? 32 << 10 : 24 << 10) / (width * sizeof(T));
   static constexpr std::size_t deep_rows = (72 << 10) / (width * sizeof(T));
   static constexpr std::size_t max_block_rows = row_blocks::max_rows;
-  // A third-level cache has at least this size for each core. Slabs of a very deep B are larger,
-  // because each block of A is read once for each slab.
-  static constexpr std::size_t slab_bytes = 2 << 20;
-  static constexpr std::size_t min_slab_panels = 8;
   // Number of rows of A from which a copy of wide rows pays off. Other rows come from a
   // second-level cache in time, even if they are not aligned.
   static constexpr std::size_t worth_copying = Loops::register_bytes == 64 ? 48 : 8;

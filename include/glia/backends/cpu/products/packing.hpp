@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <type_traits>
 
 #include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/backends/cpu/products/matrix.hpp"
@@ -91,12 +90,10 @@ class packing {
                const tensor& bias, const tensor& packed) const {
     const std::size_t outputs = w.shape().back();
     const std::size_t depth = packed.shape()[0] - 1;
-    if constexpr (std::is_same_v<T, float>) {
-      if (k.rounded && team_->rounded() != nullptr) {
-        team_->rounded()->pack_panels(w.data(), outputs, bias.data(), depth, outputs,
-                                      packed.data());
-        return;
-      }
+    if (k.rounded && team_->rounded<T>() != nullptr) {
+      team_->rounded<T>()->pack_panels(w.data(), outputs, bias.data(), depth, outputs,
+                                       packed.data());
+      return;
     }
     with_isa(team_->level(), [&](auto loops) {
       pack_panels(loops, w.data(), outputs, bias.data(), depth, outputs, packed.data());

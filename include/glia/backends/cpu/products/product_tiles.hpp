@@ -63,6 +63,20 @@ struct row_blocks {
   std::size_t rows;
 };
 
+/// A smaller product takes less time than the transfer of half of it to a second thread.
+inline constexpr std::size_t flops_worth_sharing = 500'000;
+
+/// Returns the number of slabs into which `panels` panels of B, each of `panel_bytes`, are cut. A
+/// slab stays in a third-level cache, which has at least 2 MiB for each core. Slabs of a very deep
+/// B are larger, because each block of A is read once for each slab.
+[[nodiscard]] inline std::size_t product_slabs(std::size_t panels, std::size_t panel_bytes) {
+  constexpr std::size_t slab_bytes = 2 << 20;
+  constexpr std::size_t min_panels = 8;
+  const std::size_t max_panels =
+      std::max(slab_bytes / std::max<std::size_t>(panel_bytes, 1), min_panels);
+  return (panels + max_panels - 1) / max_panels;
+}
+
 /// Copies `rows` rows of `columns` elements.
 template <class T>
 void copy_rows(const T* source, std::size_t source_step, T* target, std::size_t target_step,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <type_traits>
 
 #include "glia/backends/cpu/isa/blas.hpp"
 #include "glia/backends/cpu/products/dense_product.hpp"
@@ -109,11 +108,9 @@ class products {
 
   void multiply(const matrix<T>& left, const matrix<T>& right, T* c, const kernels::matmul_sizes& s,
                 const epilogue<T>& last, const memory_pool& memory, const T* packed) const {
-    if constexpr (std::is_same_v<T, float>) {
-      if (team_->rounded() != nullptr) {
-        team_->rounded()->multiply(*team_, memory, left, right, c, s, last, packed);
-        return;
-      }
+    if (team_->rounded<T>() != nullptr) {
+      team_->rounded<T>()->multiply(*team_, memory, left, right, c, s, last, packed);
+      return;
     }
     with_isa(team_->level(), [&](auto loops) {
       using sparse = sparse_product<T, decltype(loops)>;
@@ -159,16 +156,14 @@ class products {
         }
       });
     };
-    if constexpr (std::is_same_v<T, float>) {
-      if (team_->rounded() != nullptr) {
-        const std::size_t size = team_->rounded()->scratch_size(s);
-        const detail::host_tensor<T> scratch(memory, {team_->threads(), size});
-        for_each([&](const matrix<T>& left, const matrix<T>& right, T* target, std::size_t thread) {
-          team_->rounded()->multiply_here(left, right, target, s.n, s,
-                                          scratch.data() + thread * size, false);
-        });
-        return;
-      }
+    if (team_->rounded<T>() != nullptr) {
+      const std::size_t size = team_->rounded<T>()->scratch_size(s);
+      const detail::host_tensor<T> scratch(memory, {team_->threads(), size});
+      for_each([&](const matrix<T>& left, const matrix<T>& right, T* target, std::size_t thread) {
+        team_->rounded<T>()->multiply_here(left, right, target, s.n, s,
+                                           scratch.data() + thread * size, false);
+      });
+      return;
     }
     with_isa(team_->level(), [&](auto loops) {
       using dense = dense_product<T, decltype(loops)>;

@@ -18,8 +18,9 @@ class workers;
 /// them. Kernels call this interface, so that only programs that name `glia::bfloat16` contain the
 /// loops.
 ///
-/// Rounded factors are stored as words, one or two in the size of a float; see loops/rounding.inl.
+/// Rounded factors are stored as words, one or two in the size of a number; see loops/rounding.inl.
 /// Panels of words are as wide as other panels of the instruction set.
+template <class T>
 class rounded_loops {
  public:
   using sizes = kernels::matmul_sizes;
@@ -29,49 +30,47 @@ class rounded_loops {
   rounded_loops& operator=(const rounded_loops&) = delete;
 
   /// Computes C = last(A B) on all threads. `packed` is null or the result of `pack_panels` for B.
-  virtual void multiply(const workers& team, const memory_pool& memory, const matrix<float>& a,
-                        const matrix<float>& b, float* c, const sizes& s,
-                        const epilogue<float>& last, const float* packed) const = 0;
+  virtual void multiply(const workers& team, const memory_pool& memory, const matrix<T>& a,
+                        const matrix<T>& b, T* c, const sizes& s, const epilogue<T>& last,
+                        const T* packed) const = 0;
 
   /// Computes C = A B, or adds the product to C, on the calling thread. `scratch` has
   /// `scratch_size` elements.
-  virtual void multiply_here(const matrix<float>& a, const matrix<float>& b, float* c,
-                             std::size_t c_row, const sizes& s, float* scratch, bool add) const = 0;
+  virtual void multiply_here(const matrix<T>& a, const matrix<T>& b, T* c, std::size_t c_row,
+                             const sizes& s, T* scratch, bool add) const = 0;
   [[nodiscard]] virtual std::size_t scratch_size(const sizes& s) const = 0;
 
   /// Packs B (k, n) into panels that are `panel_step` words apart.
-  virtual void pack(const matrix<float>& b, std::size_t k, std::size_t n, float* target,
+  virtual void pack(const matrix<T>& b, std::size_t k, std::size_t n, T* target,
                     std::size_t panel_step) const = 0;
   /// Computes C = A B, or adds the product to C, for a packed B on the calling thread. `scratch`
-  /// has `packed_scratch_size` elements.
-  virtual void multiply_packed(const matrix<float>& a, const float* panels, std::size_t panel_step,
-                               float* c, std::size_t c_row, const sizes& s, float* scratch,
-                               bool add) const = 0;
-  [[nodiscard]] virtual std::size_t packed_scratch_size(const sizes& s) const = 0;
+  /// has min(k, detail::product_chain) elements for each row of A, at most row_blocks::max_rows. If
+  /// A is transposed, the rows are filled up to whole panels.
+  virtual void multiply_packed(const matrix<T>& a, const T* panels, std::size_t panel_step, T* c,
+                               std::size_t c_row, const sizes& s, T* scratch, bool add) const = 0;
   /// Packs weights and a bias like `cpu_loops::pack_panels`, with words behind the bias.
-  virtual void pack_panels(const float* w, std::size_t step, const float* bias, std::size_t depth,
-                           std::size_t outputs, float* target) const = 0;
+  virtual void pack_panels(const T* w, std::size_t step, const T* bias, std::size_t depth,
+                           std::size_t outputs, T* target) const = 0;
 
   /// Computes a convolution in bands of at most `most_rows` rows.
   virtual void convolve(const workers& team, const memory_pool& memory,
-                        const kernels::window_sizes& s, const float* x, const float* w,
-                        const float* bias, const unary_map& map, float* y,
-                        std::size_t most_rows) const = 0;
+                        const kernels::window_sizes& s, const T* x, const T* w, const T* bias,
+                        const unary_map& map, T* y, std::size_t most_rows) const = 0;
   virtual void input_gradient(const workers& team, const memory_pool& memory,
-                              const kernels::window_sizes& s, const float* dy, const float* w,
-                              float* dx) const = 0;
+                              const kernels::window_sizes& s, const T* dy, const T* w,
+                              T* dx) const = 0;
   virtual void kernel_gradient(const workers& team, const memory_pool& memory,
-                               const kernels::window_sizes& s, const float* x, const float* dy,
-                               float* dw) const = 0;
+                               const kernels::window_sizes& s, const T* x, const T* dy,
+                               T* dw) const = 0;
 
   /// Returns the number of words for n consecutive factors.
   [[nodiscard]] virtual std::size_t words(std::size_t n) const = 0;
   /// Writes the words of n consecutive factors.
-  virtual void round_row(const float* x, std::size_t n, float* words) const = 0;
+  virtual void round_row(const T* x, std::size_t n, T* words) const = 0;
   /// Multiplies patches in words by panels from `pack_panels`; see loops/convolution.inl.
-  virtual void multiply_patches(const patch_products<float>& products, const float* const* patch,
-                                std::size_t patches, float* const* out,
-                                const clamp_range<float>& range) const = 0;
+  virtual void multiply_patches(const patch_products<T>& products, const T* const* patch,
+                                std::size_t patches, T* const* out,
+                                const clamp_range<T>& range) const = 0;
 
  protected:
   ~rounded_loops() = default;

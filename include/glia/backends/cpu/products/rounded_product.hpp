@@ -38,7 +38,7 @@ class rounded_product {
     return words(k) * padded(n);
   }
   /// Returns the number of words for a part of a block of rows of A (m, k).
-  [[nodiscard]] static std::size_t left_size(std::size_t k, std::size_t m = row_blocks::max_rows) {
+  [[nodiscard]] static std::size_t left_size(std::size_t k, std::size_t m) {
     return words(std::min(k, part)) * padded(std::min(m, row_blocks::max_rows));
   }
 
@@ -173,9 +173,8 @@ class rounded_product {
     const row_blocks blocks(s.m, Loops::tile_patches);
     const std::size_t panels = (s.n + width - 1) / width;
     const std::size_t panel_step = packed == nullptr ? words(s.k) * width : (1 + s.k) * width;
-    const std::size_t most_panels =
-        std::max(slab_bytes / (words(s.k) * width * sizeof(float) + 1), min_slab_panels);
-    const std::size_t slabs = blocks.count > 1 ? (panels + most_panels - 1) / most_panels : 1;
+    const std::size_t slabs =
+        blocks.count > 1 ? product_slabs(panels, words(s.k) * width * sizeof(float)) : 1;
     // If several groups of columns read each block of rows, the block is packed once.
     const std::size_t copy_size = left_size(s.k, s.m);
     const std::size_t parts = std::max<std::size_t>((s.k + part - 1) / part, 1);
@@ -242,11 +241,6 @@ class rounded_product {
   }
 
  private:
-  // As for products in single precision; see dense_product.hpp.
-  static constexpr std::size_t flops_worth_sharing = 500'000;
-  static constexpr std::size_t slab_bytes = 2 << 20;
-  static constexpr std::size_t min_slab_panels = 8;
-
   /// Returns a function for `multiply_block` that packs the rows of a part.
   static auto packing(const left_matrix& left, std::size_t row, std::size_t rows, float* scratch) {
     return [&left, row, rows, scratch](std::size_t first, std::size_t depth) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <type_traits>
 
 #include "glia/backends/cpu/products/dense_product.hpp"
 #include "glia/backends/cpu/products/matrix.hpp"
@@ -40,14 +39,12 @@ class recurrent_product {
     if (packed) {
       return;
     }
-    if constexpr (std::is_same_v<T, float>) {
-      if (team.rounded() != nullptr) {
-        const std::size_t panels = (outputs + width - 1) / width;
-        owned_ = detail::host_tensor<T>(memory, {panels, 1 + depth, width});
-        team.rounded()->pack(w, depth, outputs, owned_.data() + width, (1 + depth) * width);
-        packed_ = owned_.data();
-        return;
-      }
+    if (team.rounded<T>() != nullptr) {
+      const std::size_t panels = (outputs + width - 1) / width;
+      owned_ = detail::host_tensor<T>(memory, {panels, 1 + depth, width});
+      team.rounded<T>()->pack(w, depth, outputs, owned_.data() + width, (1 + depth) * width);
+      packed_ = owned_.data();
+      return;
     }
     owned_ = packed_matrix(loops, team, memory, w, depth, outputs);
     packed_ = owned_.data();
@@ -55,20 +52,18 @@ class recurrent_product {
 
   /// Returns the number of scratch elements for each row.
   [[nodiscard]] static std::size_t scratch_size(const workers& team, std::size_t depth) {
-    return team.rounded() == nullptr ? 0 : std::min(depth, detail::product_chain);
+    return team.rounded<T>() == nullptr ? 0 : std::min(depth, detail::product_chain);
   }
 
   /// Computes `count` rows of products from `count` input rows, which are `step` apart. `scratch`
   /// has `scratch_size` elements for each row.
   void operator()(const Loops& loops, const T* rows, std::size_t step, std::size_t count, T* target,
                   T* scratch) const {
-    if constexpr (std::is_same_v<T, float>) {
-      if (team_->rounded() != nullptr) {
-        team_->rounded()->multiply_packed({rows, step}, packed_ + width, (1 + depth_) * width,
-                                          target, outputs_, {count, outputs_, depth_}, scratch,
-                                          false);
-        return;
-      }
+    if (team_->rounded<T>() != nullptr) {
+      team_->rounded<T>()->multiply_packed({rows, step}, packed_ + width, (1 + depth_) * width,
+                                           target, outputs_, {count, outputs_, depth_}, scratch,
+                                           false);
+      return;
     }
     dense_product<T, Loops>::multiply_here(loops, {rows, step}, {}, target, outputs_,
                                            {count, outputs_, depth_}, packed_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "glia/backends/cpu/isa/with_isa.hpp"
@@ -26,8 +27,16 @@ class workers {
 
   [[nodiscard]] std::size_t threads() const noexcept { return pool_.size(); }
   [[nodiscard]] isa level() const noexcept { return level_; }
-  /// Returns the products with rounded factors, or null if factors are not rounded.
-  [[nodiscard]] const rounded_loops* rounded() const noexcept { return rounded_; }
+  /// Returns the products with rounded factors, or null if factors are not rounded. Those of double
+  /// numbers never are.
+  template <class T>
+  [[nodiscard]] const rounded_loops<T>* rounded() const noexcept {
+    if constexpr (std::is_same_v<T, float>) {
+      return rounded_;
+    } else {
+      return nullptr;
+    }
+  }
   /// Returns whether BLAS computes the products for which it is faster; see blas_check.hpp.
   [[nodiscard]] bool blas_fits() const noexcept { return blas_fits_; }
 
@@ -129,7 +138,7 @@ class workers {
   mutable thread_pool pool_;
   mutable detail::busy_log log_;
   isa level_;
-  const rounded_loops* rounded_;
+  const rounded_loops<float>* rounded_;
   bool blas_fits_;
 };
 
