@@ -50,6 +50,11 @@ class Results:
     epochs: list = field(default_factory=list)
     facts: list = field(default_factory=list)
 
+    def add(self, lines):
+        """Adds the JSON lines of a run."""
+        self.epochs += [line for line in lines if line.get("epoch", 0) > 1]
+        self.facts += [line for line in lines if "epoch" not in line]
+
     def epoch_seconds(self):
         """Seconds for 60,000 images, of each epoch."""
         return [60000 * line["seconds"] / line["images"] for line in self.epochs]
@@ -110,9 +115,7 @@ def run_rounds(contestants, batches, options):
                 if lines is None:
                     skipped[contestant.name] = reason
                     continue
-                kept = results.setdefault((contestant.name, batch), Results())
-                kept.epochs += [line for line in lines if line.get("epoch", 0) > 1]
-                kept.facts += [line for line in lines if "epoch" not in line]
+                results.setdefault((contestant.name, batch), Results()).add(lines)
     return results, skipped, peaks
 
 
