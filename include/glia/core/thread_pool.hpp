@@ -19,9 +19,11 @@ namespace glia {
 
 /// Runs loops on a fixed set of threads, which includes the calling thread.
 ///
-/// The indices of a loop are handed out one by one as threads become free. If callers divide their
-/// work into blocks whose borders do not depend on the number of threads, the results do not depend
-/// on this number either. A loop body must not throw, and a loop has at most 2^32 - 2 indices.
+/// Each thread begins with a part of the indices, and when it has finished, takes indices of other
+/// parts. Loops over the same data therefore use the same data on the same core, if all threads are
+/// equally fast. If callers divide their work into blocks whose borders do not depend on the number
+/// of threads, the results do not depend on this number either. A loop body must not throw, and a
+/// loop has at most 2^32 - 2 indices.
 ///
 /// Any number of threads may call at the same time. A single caller gets all threads, several
 /// callers share them, and a caller for which no thread is left runs its loop alone. In a child
@@ -39,7 +41,12 @@ class thread_pool {
     }
     require<value_error>(threads <= max_threads, "thread_pool: expected at most ", max_threads,
                          " threads, got ", threads, "; more than one per core only costs time");
-    crew_->loops = std::vector<loop>(threads - 1);
+    // A loop of a caller has two threads or more.
+    crew_->loops = std::vector<loop>(threads / 2);
+    for (loop& job : crew_->loops) {
+      job.parts = std::vector<part>(std::min(threads, most_parts));
+    }
+    crew_->size = threads;
     crew_->threads.reserve(threads - 1);
     try {
       for (std::size_t i = 1; i < threads; ++i) {
@@ -72,7 +79,7 @@ class thread_pool {
     return std::max(1U, std::thread::hardware_concurrency());
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return crew_->loops.size() + 1; }
+  [[nodiscard]] std::size_t size() const noexcept { return crew_->size; }
 
   /// Calls body(i, thread) once for each i = 0, ..., count - 1, and returns when all calls are
   /// done. `thread` is below size(). Two calls with the same `thread` never overlap within a loop,
@@ -100,12 +107,6 @@ class thread_pool {
     }
   }
 
-  // A ticket is the loop's generation (high half) and its next index (low half). A thread takes an
-  // index by advancing the whole ticket. A late thread with the ticket of a finished loop therefore
-  // cannot take an index of the next loop, and nobody has to wait for it.
-  static constexpr std::uint64_t closed = 0xFFFFFFFF;
-  static constexpr std::uint64_t index_mask = 0xFFFFFFFF;
-
   // A training step has about twenty short loops. Waking a worker that sleeps between them would
   // take longer than a loop does. About 50 microseconds of spinning bridge most gaps.
   static constexpr int spins_before_sleep = 2000;
@@ -113,53 +114,105 @@ class thread_pool {
   // release its own core.
   static constexpr int spins_before_yield = 4000;
 
-  /// The loop of one caller. It can be reused as soon as it is done: see `ticket`.
+  static constexpr std::size_t most_parts = 64;
+  // Tickets are compared by the difference of their loops' numbers, modulo 2^32. A part that gets
+  // no index of many short loops needs a new ticket before that overflows.
+  static constexpr std::uint32_t tickets_renewed = 0xFFFF;
+
+  /// Consecutive indices of a loop. One thread begins with them; threads that have finished their
+  /// own take from the others'. A thread takes an index by advancing the whole ticket: the number
+  /// of the loop (high half) and the next index (low half). A late thread of a finished loop
+  /// therefore cannot take an index of the next one, and nobody has to wait for it.
+  struct alignas(64) part {
+    std::atomic<std::uint64_t> ticket{0};
+
+    [[nodiscard]] static std::uint64_t ticket_of(std::uint32_t loop_number, std::size_t index) {
+      return std::uint64_t{loop_number} << 32 | index;
+    }
+
+    /// Calls body(i) for the indices from `begin` to `end` that no thread has taken yet, and
+    /// returns their number. If the ticket is of an earlier loop, no index has been taken.
+    template <class Body>
+    std::size_t take(std::uint32_t loop_number, std::size_t begin, std::size_t end,
+                     const Body& body) {
+      std::size_t taken = 0;
+      std::uint64_t seen = ticket.load(std::memory_order_acquire);
+      for (;;) {
+        const auto number = static_cast<std::uint32_t>(seen >> 32);
+        if (static_cast<std::int32_t>(loop_number - number) < 0) {
+          return taken;  // the ticket is of a later loop, so this one is done
+        }
+        const auto index =
+            number == loop_number ? static_cast<std::size_t>(seen & 0xFFFFFFFF) : begin;
+        if (index >= end) {
+          return taken;
+        }
+        if (ticket.compare_exchange_weak(seen, ticket_of(loop_number, index + 1),
+                                         std::memory_order_acq_rel, std::memory_order_acquire)) {
+          body(index);
+          ++taken;
+          seen = ticket_of(loop_number, index + 1);  // unless another thread took the next one
+        }
+      }
+    }
+  };
+
+  /// The loop of one caller. It can be reused as soon as it is done.
   struct alignas(64) loop {
     // RISC-V cannot exchange the byte of an atomic<bool> without a library.
     std::atomic_flag busy{};
-    std::atomic<std::uint64_t> ticket{closed};
+    std::atomic<std::uint32_t> number{0};  // odd while the caller writes the fields below
     std::atomic<function> call{nullptr};
     std::atomic<const void*> context{nullptr};
     std::atomic<std::size_t> count{0};
     std::atomic<std::ptrdiff_t> helpers{0};  // number of threads that may still join the caller
-    std::atomic<std::size_t> done{0};
+    alignas(64) std::atomic<std::size_t> done{0};  // number of indices, without the caller's own
+    std::vector<part> parts;
 
     void open(std::size_t n, function body, const void* argument, std::ptrdiff_t places) {
-      // Close the ticket first: a late thread that sees the new fields must fail to advance it.
-      const std::uint64_t closed_ticket = ticket.load(std::memory_order_relaxed) | closed;
-      ticket.store(closed_ticket, std::memory_order_relaxed);
+      // The number changes first: a late thread that sees a new field must see an odd number.
+      const std::uint32_t closed = number.load(std::memory_order_relaxed) + 1;
+      number.store(closed, std::memory_order_relaxed);
       call.store(body, std::memory_order_release);
       context.store(argument, std::memory_order_release);
       count.store(n, std::memory_order_release);
       done.store(0, std::memory_order_relaxed);
-      helpers.store(places, std::memory_order_release);
-      ticket.store(closed_ticket + 1, std::memory_order_release);  // index 0 of the next generation
-    }
-
-    void take_indices(std::size_t thread) {
-      std::uint64_t current = ticket.load(std::memory_order_acquire);
-      for (;;) {
-        const std::size_t n = count.load(std::memory_order_acquire);
-        const function body = call.load(std::memory_order_acquire);
-        const void* argument = context.load(std::memory_order_acquire);
-        const auto index = static_cast<std::size_t>(current & index_mask);
-        if (index >= n) {
-          return;
-        }
-        if (ticket.compare_exchange_weak(current, current + 1, std::memory_order_acq_rel,
-                                         std::memory_order_acquire)) {
-          body(argument, index, thread);
-          done.fetch_add(1, std::memory_order_release);
-          current = ticket.load(std::memory_order_acquire);
+      if ((closed & tickets_renewed) == 1) {
+        for (part& p : parts) {
+          p.ticket.store(part::ticket_of(closed, 0), std::memory_order_relaxed);
         }
       }
+      helpers.store(places, std::memory_order_release);
+      number.store(closed + 1, std::memory_order_release);
+    }
+
+    /// Calls the body until no index is left, and returns the number of calls.
+    std::size_t take_indices(std::size_t thread) {
+      const std::uint32_t current = number.load(std::memory_order_acquire);
+      const std::uint64_t n = count.load(std::memory_order_acquire);
+      const function body = call.load(std::memory_order_acquire);
+      const void* argument = context.load(std::memory_order_acquire);
+      if (current % 2 == 1 || number.load(std::memory_order_acquire) != current) {
+        return 0;  // the fields are those of two loops
+      }
+      std::size_t taken = 0;
+      const auto begin_of = [&](std::size_t p) {
+        return static_cast<std::size_t>((n * p + parts.size() - 1) / parts.size());
+      };
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        const std::size_t p = (thread + i) % parts.size();
+        taken += parts[p].take(current, begin_of(p), begin_of(p + 1),
+                               [&](std::size_t index) { body(argument, index, thread); });
+      }
+      return taken;
     }
   };
 
   /// The state that callers and workers share. Its address is fixed, and it is not used after a
   /// fork.
   struct crew {
-    std::vector<loop> loops;  // one for each worker, since more loops could not get a helper
+    std::size_t size = 1;  // number of threads, with a caller
+    std::vector<loop> loops;
     std::vector<std::thread> threads;
     std::atomic<std::size_t> callers{0};
     std::atomic<std::uint64_t> opened{0};  // number of loops so far
@@ -174,15 +227,15 @@ class thread_pool {
     bool share_out(std::size_t count, function body, const void* context) {
       const caller_count caller(callers);
       // The number of threads for this loop.
-      const std::size_t share = (threads.size() + 1) / caller.total;
+      const std::size_t share = size / caller.total;
       loop* mine = share > 1 ? free_loop() : nullptr;
       if (mine == nullptr) {
         return false;
       }
       mine->open(count, body, context, static_cast<std::ptrdiff_t>(share) - 1);
       announce();
-      mine->take_indices(0);
-      for (int spins = 0; mine->done.load(std::memory_order_acquire) != count; ++spins) {
+      const std::size_t others = count - mine->take_indices(0);
+      for (int spins = 0; mine->done.load(std::memory_order_acquire) != others; ++spins) {
         spins < spins_before_yield ? detail::spin_pause() : std::this_thread::yield();
       }
       mine->busy.clear(std::memory_order_release);
@@ -233,7 +286,9 @@ class thread_pool {
   static void help(crew& state, std::size_t thread) {
     for (loop& job : state.loops) {
       if (job.helpers.load(std::memory_order_relaxed) > 0 && job.helpers.fetch_sub(1) > 0) {
-        job.take_indices(thread);
+        if (const std::size_t taken = job.take_indices(thread); taken > 0) {
+          job.done.fetch_add(taken, std::memory_order_release);
+        }
       }
     }
   }
