@@ -171,6 +171,7 @@ TEST_CASE("kernels keep what they say of the shapes of their results and of the 
                            "conv2d_input_gradient",
                            "conv2d_kernel_gradient",
                            "conv2d_max_pool2d",
+                           "packed_conv2d",
                            "packed_conv2d_max_pool2d",
                            "conv2d_max_pool2d_gradient",
                            "conv2d_chain",

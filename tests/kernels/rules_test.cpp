@@ -239,4 +239,14 @@ TEST_CASE("products take packed weights of the shape that packing gives") {
   CHECK_THROWS_AS((void)pool({2, 2, 8, 16}, 2, transformed), glia::value_error);
   CHECK_THROWS_AS((void)device.run(kernels::pack_transformed{}, full({2, 2, 8, 16})),
                   glia::shape_error);
+
+  const auto convolve = [&](const glia::window2d& window, const auto& packed_weights) {
+    return device.run(kernels::packed_conv2d{window}, full({1, 5, 4, 16}), full({3, 3, 16, 48}),
+                      glia::tensor{}, packed_weights);
+  };
+  const auto sixteen = device.run(kernels::pack_transformed{}, full({3, 3, 16, 48}));
+  CHECK(sixteen.shape() == glia::shape{16, 17, 64});
+  CHECK(convolve({3, 3}, sixteen).shape() == glia::shape{1, 3, 2, 48});
+  CHECK_THROWS_AS((void)convolve({3, 3}, transformed), glia::shape_error);
+  CHECK_THROWS_AS((void)convolve({3, 3, 2, 2}, sixteen), glia::value_error);
 }

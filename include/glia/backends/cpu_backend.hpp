@@ -40,7 +40,9 @@ class cpu_backend final : public host_memory_backend {
   ~cpu_backend() override;
 
   [[nodiscard]] std::string_view name() const override { return "cpu"; }
-  [[nodiscard]] fused_kernel_set fused() const override { return fused_kernel_set::all(); }
+  /// Returns all fused kernels. If factors are rounded, `packed_conv2d` is missing: Winograd's
+  /// method would round other numbers.
+  [[nodiscard]] fused_kernel_set fused() const override;
   [[nodiscard]] detail::busy_log* log() const override;
   /// Returns the number of threads, including the caller.
   [[nodiscard]] std::size_t threads() const noexcept;

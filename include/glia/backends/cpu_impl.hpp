@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "glia/backends/cpu.hpp"
@@ -35,6 +36,14 @@ cpu_backend<T>::~cpu_backend() = default;
 template <class T>
 std::size_t cpu_backend<T>::threads() const noexcept {
   return families_->threads();
+}
+
+template <class T>
+fused_kernel_set cpu_backend<T>::fused() const {
+  return families_->rounds() ? fused_kernel_set::of([]<class K>(const K*) {
+    return !std::is_same_v<K, kernels::packed_conv2d>;
+  })
+                             : fused_kernel_set::all();
 }
 
 template <class T>

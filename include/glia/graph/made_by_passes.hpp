@@ -24,7 +24,8 @@ using rewrites = rewrite_list<
     rewrite<kernels::conv2d, kernels::conv2d_chain>,
     // pack_weights
     rewrite<kernels::dense, kernels::packed_dense, kernels::pack_panels>,
-    rewrite<kernels::conv2d, kernels::packed_dense, kernels::pack_panels, kernels::reshape>,
+    rewrite<kernels::conv2d, kernels::packed_conv2d, kernels::pack_transformed,
+            kernels::packed_dense, kernels::pack_panels, kernels::reshape>,
     rewrite<kernels::conv2d_max_pool2d, kernels::packed_conv2d_max_pool2d, kernels::pack_panels,
             kernels::pack_transformed>,
     rewrite<kernels::conv2d_chain, kernels::pack_panels>,

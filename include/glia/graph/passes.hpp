@@ -10,6 +10,7 @@
 
 #include "glia/graph/graph.hpp"
 #include "glia/graph/quantization.hpp"
+#include "glia/kernels/fused_kernel_set.hpp"
 
 namespace glia::passes {
 
@@ -104,8 +105,9 @@ struct hoisted {
 
 /// Packs the weights of products and convolutions in the order in which loops read them, if the
 /// weights are `fixed`. `hoist` can then move the packing to the graph that does not run for every
-/// batch.
-void pack_weights(graph& g, const std::vector<bool>& fixed);
+/// batch. The kernel `packed_conv2d` is only used if it is in `fused`.
+void pack_weights(graph& g, const std::vector<bool>& fixed,
+                  const fused_kernel_set& fused = fused_kernel_set::all());
 
 /// The node of a product or convolution with fixed weights, and the layer and number that identify
 /// it in a quantization.

@@ -42,9 +42,9 @@ using basic_kernels = kernel_list<
 using fused_kernels =
     kernel_list<kernels::conv2d_max_pool2d, kernels::conv2d_max_pool2d_gradient,
                 kernels::conv2d_chain, kernels::pack_panels, kernels::pack_transformed,
-                kernels::packed_dense, kernels::packed_conv2d_max_pool2d, kernels::recurrence,
-                kernels::recurrence_gradient, kernels::attention, kernels::attention_gradient,
-                kernels::pack_quantized, kernels::quantized_chain>;
+                kernels::packed_dense, kernels::packed_conv2d, kernels::packed_conv2d_max_pool2d,
+                kernels::recurrence, kernels::recurrence_gradient, kernels::attention,
+                kernels::attention_gradient, kernels::pack_quantized, kernels::quantized_chain>;
 
 namespace detail {
 

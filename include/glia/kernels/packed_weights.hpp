@@ -9,6 +9,16 @@
 
 namespace glia {
 
+/// Returns whether Winograd's transforms, with weights from `pack_transformed`, pay for a
+/// convolution: enough channels and pixels outweigh them.
+[[nodiscard]] inline bool transforms(const kernels::window_sizes& s) {
+  constexpr std::size_t least_channels = 32;
+  constexpr std::size_t least_pixels = 16;
+  return s.groups == 1 && kernels::pack_transformed::fits(s.window) &&
+         kernels::pack_transformed::applies(s.weights()) && s.c >= least_channels &&
+         s.o >= least_channels && s.oh * s.ow >= least_pixels;
+}
+
 /// Returns whether `pack_transformed` applies to a convolution with weights of shape `w` and its
 /// pooling. Winograd's transforms then need fewer multiplications.
 [[nodiscard]] inline bool transforms(const kernels::convolution_pooling& geometry, const shape& w) {
@@ -46,6 +56,37 @@ struct packed_dense {
   }
   [[nodiscard]] dense unpacked() const { return {map}; }
   friend bool operator==(const packed_dense&, const packed_dense&) = default;
+};
+
+/// Computes `conv2d` with one group and an additional operand: the weights packed by
+/// `pack_transformed`. The original weights remain an operand, because the transforms fail for
+/// numbers that are not finite. Optional for a backend.
+struct packed_conv2d {
+  window2d window;
+  unary_map map = identity_map;
+
+  static constexpr std::string_view name = "packed_conv2d";
+  static constexpr std::size_t operands = 4;  // x, w, bias, packed
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& x, const tensor_spec& w,
+                                   const tensor_spec& bias, const tensor_spec& packed) const {
+    require<value_error>(pack_transformed::fits(window),
+                         "packed_conv2d: expected a 3 x 3 window without strides and dilation");
+    require_same_shape("packed_conv2d: packed weights", pack_transformed::result(w).shape,
+                       packed.shape);
+    return unpacked().result(x, w, bias);
+  }
+  [[nodiscard]] double flops(const tensor_spec& x, const tensor_spec& w, const tensor_spec& bias,
+                             const tensor_spec&) const {
+    return unpacked().flops(x, w, bias);
+  }
+  [[nodiscard]] static batch_axes<4, 1> axes(const tensor_spec&, const tensor_spec&,
+                                             const tensor_spec&, const tensor_spec&) {
+    return detail::by_rows<packed_conv2d>(3);
+  }
+  [[nodiscard]] conv2d unpacked() const { return {window, 1, map}; }
+  friend bool operator==(const packed_conv2d&, const packed_conv2d&) = default;
 };
 
 /// Computes `conv2d_max_pool2d` without positions, with an additional operand: the weights packed

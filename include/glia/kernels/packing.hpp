@@ -42,42 +42,53 @@ struct pack_panels {
   }
 };
 
-/// Packs the weights (2, 2, C, O) of a convolution for Winograd's F(2 x 2, 2 x 2), which multiplies
-/// image tiles by nine matrices (C, O). See also `pack_panels`.
+/// Packs the weights of a convolution for Winograd's F(2 x 2, 2 x 2) or F(2 x 2, 3 x 3), which
+/// multiplies image tiles by matrices (C, O): nine for weights (2, 2, C, O), sixteen for weights
+/// (3, 3, C, O). See also `pack_panels`.
 struct pack_transformed {
   static constexpr std::string_view name = "pack_transformed";
   static constexpr std::size_t operands = 1;  // w
   static constexpr std::size_t results = 1;
 
-  static constexpr std::size_t products = 9;
   // Number of floats in the widest registers.
   static constexpr std::size_t channels_at_a_time = 16;
 
+  /// Returns whether a window is 3 x 3, with neither strides nor dilation.
+  [[nodiscard]] static constexpr bool fits(const window2d& k) {
+    return k.height == 3 && k.width == 3 && is_dense(k);
+  }
   /// Returns whether one tile of Winograd's method gives exactly the outputs in one pooling window:
   /// both windows must be 2 x 2, and the convolution must have neither strides nor dilation.
   [[nodiscard]] static constexpr bool fits(const window2d& k, const window2d& pool) {
-    return k.height == 2 && k.width == 2 && k.stride_height == 1 && k.stride_width == 1 &&
-           k.dilation_height == 1 && k.dilation_width == 1 && pool.height == 2 && pool.width == 2;
+    return k.height == 2 && k.width == 2 && is_dense(k) && pool.height == 2 && pool.width == 2;
   }
   [[nodiscard]] static bool applies(const shape& w) {
-    return w.rank() == 4 && w[0] == 2 && w[1] == 2 && w[2] > 0 && w[3] > 0 &&
+    return w.rank() == 4 && w[0] == w[1] && (w[0] == 2 || w[0] == 3) && w[2] > 0 && w[3] > 0 &&
            w[2] % channels_at_a_time == 0 && w[3] % channels_at_a_time == 0;
   }
   [[nodiscard]] static tensor_spec result(const tensor_spec& w) {
     require_elements("pack_transformed", w, element::real);
     require<shape_error>(applies(w.shape),
-                         "pack_transformed: expected weights (2, 2, C, O) with C and O multiples "
-                         "of ",
+                         "pack_transformed: expected weights (2, 2, C, O) or (3, 3, C, O) with C "
+                         "and O multiples of ",
                          channels_at_a_time, ", got ", w.shape);
-    return real_of({products, 1 + w.shape[2], pack_panels::filled_up(w.shape[3])});
+    return real_of(
+        {(1 + w.shape[0]) * (1 + w.shape[1]), 1 + w.shape[2], pack_panels::filled_up(w.shape[3])});
   }
   [[nodiscard]] static double flops(const tensor_spec& w) {
-    return 5 * detail::count({w.shape[2], w.shape[3]});
+    const double additions = w.shape[0] == 2 ? 5 : 42;
+    return additions * detail::count({w.shape[2], w.shape[3]});
   }
   [[nodiscard]] static batch_axes<1, 1> axes(const tensor_spec&) {
     return {{batch_axis::shared}, {batch_axis::shared}};
   }
   friend bool operator==(const pack_transformed&, const pack_transformed&) = default;
+
+ private:
+  [[nodiscard]] static constexpr bool is_dense(const window2d& k) {
+    return k.stride_height == 1 && k.stride_width == 1 && k.dilation_height == 1 &&
+           k.dilation_width == 1;
+  }
 };
 
 }  // namespace glia::kernels

@@ -33,7 +33,7 @@ GLIA_INLINE std::shared_ptr<detail::inference_programs> detail::inference_progra
       fused.contains<kernels::packed_dense>() &&
       fused.contains<kernels::packed_conv2d_max_pool2d>() &&
       fused.contains<kernels::conv2d_chain>()) {
-    passes::pack_weights(g, detail::fixed_values(g, varying));
+    passes::pack_weights(g, detail::fixed_values(g, varying), fused);
   }
   if (device.compiles_whole_graphs()) {  // the compiler folds constants itself
     graph nothing;

@@ -1,4 +1,10 @@
+#include <cmath>
+#include <cstddef>
 #include <glia/backends/cpu.hpp>
+#include <glia/backends/reference.hpp>
+#include <glia/testing/values.hpp>
+#include <limits>
+#include <vector>
 
 #include "catch.hpp"
 #include "helpers.hpp"
@@ -21,4 +27,69 @@ TEST_CASE("convolutions refuse an empty batch") {
         }) == "conv2d: expected at least one image, got (0, 5, 5, 1)");
   CHECK(message_of<glia::shape_error>(
             [&] { (void)device.run(kernels::max_pool2d{window}, empty); }) == refusal);
+}
+
+namespace {
+
+constexpr glia::window2d three{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
+
+/// Images (n, 9, 7, 32) and a kernel (3, 3, 32, 32), for which convolutions use Winograd's method.
+std::vector<float> images(std::size_t n) { return glia::testing::test_values({n, 9, 7, 32}, 1); }
+std::vector<float> weights() { return glia::testing::test_values({3, 3, 32, 32}, 2); }
+
+std::vector<float> convolved(const glia::device& device, const std::vector<float>& x,
+                             const std::vector<float>& w) {
+  const std::size_t n = x.size() / (9 * 7 * 32);
+  return test::values_of(
+      device, device.run(kernels::conv2d{three}, test::tensor_of(device, {n, 9, 7, 32}, x),
+                         test::tensor_of(device, {3, 3, 32, 32}, w), glia::tensor{}));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a 3 x 3 convolution propagates NaN, infinity and overflow to the outputs that read them") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float largest = std::numeric_limits<float>::max();
+  const glia::cpu<float> device;
+  const glia::reference<float> expected_device;
+  for (const float special : {std::nanf(""), infinity, -infinity, largest}) {
+    for (const std::size_t place : {0U, 32U * 30 + 5, 32U * (63 + 62)}) {
+      std::vector<float> x = images(2);
+      std::vector<float> w = weights();
+      x[place] = special;
+      x[place + 2 * 32] = -special;
+      const auto check = [&] {
+        const std::vector<float> y = convolved(device, x, w);
+        const std::vector<float> expected = convolved(expected_device, x, w);
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < y.size(); ++i) {
+          const bool equal = std::isnan(expected[i])   ? std::isnan(y[i])
+                             : std::isinf(expected[i]) ? y[i] == expected[i]
+                                                       : std::abs(y[i] - expected[i]) <=
+                                                             1e-4F * (1 + std::abs(expected[i]));
+          wrong += equal ? 0 : 1;
+        }
+        CHECK(wrong == 0);
+      };
+      check();
+      x = images(2);
+      w[place % w.size()] = special;
+      check();
+    }
+  }
+}
+
+TEST_CASE("the bits of a 3 x 3 convolution depend neither on the batch nor on the threads") {
+  const std::vector<float> x = images(5);
+  const std::vector<float> w = weights();
+  const std::vector<float> whole = convolved(glia::cpu<float>({.threads = 1}), x, w);
+  for (const std::size_t threads : {1U, 2U, 3U}) {
+    const glia::cpu<float> device({.threads = threads});
+    CHECK((convolved(device, x, w) == whole));
+    const std::size_t size = x.size() / 5;
+    const auto last = static_cast<std::ptrdiff_t>(4 * size);
+    CHECK((convolved(device, {x.begin() + last, x.end()}, w) ==
+           std::vector<float>(whole.begin() + last, whole.end())));
+  }
 }

@@ -64,3 +64,17 @@ TEST_CASE("weights of products and of single convolutions are packed where they 
   glia::passes::pack_weights(g, glia::detail::fixed_values(g, {0}));
   CHECK(calls(g) == packed);
 }
+
+TEST_CASE("weights of a large 3 x 3 convolution are transformed if the device can use them") {
+  const glia::recorder rec;
+  const auto x = rec.input("x", real_of({2, 9, 9, 32}));
+  const auto w = rec.input("w", real_of({3, 3, 32, 32}));
+  rec.output("y", rec.run(kernels::conv2d{{3, 3}}, x, w, glia::tensor{}));
+  glia::graph g = rec.recorded();
+  glia::graph without = g;
+  glia::passes::pack_weights(g, glia::detail::fixed_values(g, {0}));
+  CHECK(calls(g) == "pack_transformed packed_conv2d");
+  glia::passes::pack_weights(without, glia::detail::fixed_values(without, {0}),
+                             glia::fused_kernel_set());
+  CHECK(calls(without) == "pack_panels conv2d_chain");
+}

@@ -34,6 +34,8 @@ class families : private workers, public detail::host_loops<T>, public Families.
       : workers(threads, level, precision, use_of_blas<T>(level) == blas_use::used),
         Families(static_cast<const workers&>(*this))... {}
 
+  /// Returns whether the factors of products are rounded.
+  [[nodiscard]] bool rounds() const noexcept { return workers::rounded<T>() != nullptr; }
   using workers::log;
   using workers::run;
   using workers::threads;

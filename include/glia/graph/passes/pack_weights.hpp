@@ -21,7 +21,11 @@ namespace detail {
 /// Replaces the nodes of a graph, one after the other, by nodes with packed weights.
 class weight_packer {
  public:
-  weight_packer(graph& g, const std::vector<bool>& fixed) : graph_(&g), fixed_(&fixed) {}
+  weight_packer(graph& g, const std::vector<bool>& fixed, const fused_kernel_set& fused)
+      : graph_(&g),
+        fixed_(&fixed),
+        transforms_convolutions_(fused.contains<kernels::packed_conv2d>() &&
+                                 fused.contains<kernels::pack_transformed>()) {}
 
   void run() {
     for (graph_node& node : graph_->nodes()) {
@@ -66,10 +70,7 @@ class weight_packer {
     }
     const value_id w = node.operands[1];
     if (transforms(pooled.geometry, graph_->spec(w).shape)) {
-      const value_id packed = graph_->add_value(kernels::pack_transformed::result(graph_->spec(w)));
-      nodes_.push_back(
-          {node.kernel.made_into(kernels::pack_transformed{}), {w}, {packed}, node.place});
-      node.operands.push_back(packed);
+      node.operands.push_back(transformed(node, w));
     } else {
       node.operands.push_back(panels(node, w, node.operands[2], false));
     }
@@ -78,15 +79,22 @@ class weight_packer {
         node.kernel.made_into(kernels::packed_conv2d_max_pool2d{pooled.geometry, pooled.map});
   }
 
-  /// Replaces a single convolution by a chain of one link. If it processes the steps of only a few
-  /// sequences, too few to share among threads, replaces it by a product.
+  /// Replaces a single convolution by one with transformed weights or by a chain of one link. If it
+  /// processes the steps of only a few sequences, too few to share among threads, replaces it by a
+  /// product.
   void pack_convolution(graph_node& node, const kernels::conv2d& conv) {
     const shape x = graph_->spec(node.operands[0]).shape;
     const shape w = graph_->spec(node.operands[1]).shape;
     if (conv.window == window2d{} && conv.groups == 1 && x[1] == 1 && x[0] < few_sequences) {
       return pack_product(node, conv, x, w);
     }
-    if (chains(conv.map, kernels::conv2d_rule(x, w, conv.window, conv.groups), true)) {
+    const kernels::window_sizes s = kernels::conv2d_rule(x, w, conv.window, conv.groups);
+    if (transforms_convolutions_ && transforms(s)) {
+      node.operands.push_back(transformed(node, node.operands[1]));
+      node.kernel = node.kernel.made_into(kernels::packed_conv2d{conv.window, conv.map});
+      return;
+    }
+    if (chains(conv.map, s, true)) {
       kernels::conv2d_chain chain{1};
       chain.links[0] = conv;
       node.operands.resize(kernels::conv2d_chain::operands, no_value);
@@ -142,18 +150,27 @@ class weight_packer {
     return packed;
   }
 
+  [[nodiscard]] value_id transformed(const graph_node& node, value_id w) {
+    const value_id packed = graph_->add_value(kernels::pack_transformed::result(graph_->spec(w)));
+    nodes_.push_back(
+        {node.kernel.made_into(kernels::pack_transformed{}), {w}, {packed}, node.place});
+    return packed;
+  }
+
   // With more sequences, each thread processes some of them.
   static constexpr std::size_t few_sequences = 8;
 
   graph* graph_;
   const std::vector<bool>* fixed_;
+  bool transforms_convolutions_;
   std::vector<graph_node> nodes_;
 };
 
 }  // namespace detail
 
-GLIA_INLINE void pack_weights(graph& g, const std::vector<bool>& fixed) {
-  detail::weight_packer(g, fixed).run();
+GLIA_INLINE void pack_weights(graph& g, const std::vector<bool>& fixed,
+                              const fused_kernel_set& fused) {
+  detail::weight_packer(g, fixed, fused).run();
 }
 
 }  // namespace glia::passes

@@ -154,10 +154,13 @@ void check_convolution(const Check& check) {
       {{2, 4, 4, 3}, {1, 1, 3, 2}, {1, 1, 2, 2}, 1},
       {{1, 6, 5, 150}, {1, 1, 150, 35}, {1, 1}, 1},
       {{3, 25, 31, 9}, {1, 1, 9, 20}, {1, 1}, 1},
-      {{2, 7, 6, 5}, {3, 2, 1, 5}, {3, 2, 1, 1, 2, 1, 0, 3, 1, 0}, 5}};
+      {{2, 7, 6, 5}, {3, 2, 1, 5}, {3, 2, 1, 1, 2, 1, 0, 3, 1, 0}, 5},
+      {{3, 9, 14, 32}, {3, 3, 32, 48}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 1},
+      {{2, 15, 6, 64}, {3, 3, 64, 80}, {3, 3, 1, 1, 1, 1, 0, 2, 1, 0}, 1}};
   for (const convolution& c : convolutions) {
     const std::string name = text(" of ", c.x, " with ", c.w, ", ", c.groups, " groups");
-    const shape y = kernels::conv2d_rule(c.x, c.w, c.window, c.groups).output();
+    const kernels::window_sizes s = kernels::conv2d_rule(c.x, c.w, c.window, c.groups);
+    const shape y = s.output();
     check("conv2d" + name, [&](auto& b) {
       b.out(b.device().run(kernels::conv2d{c.window, c.groups, {unary_function::relu}},
                            b.input(c.x, 15), b.input(c.w, 16), b.input({c.w[3]}, 17)));
@@ -174,6 +177,24 @@ void check_convolution(const Check& check) {
       b.out(b.device().run(kernels::conv2d{c.window, c.groups, kernels::identity_map},
                            b.input(c.x, 15), b.input(c.w, 16), b.absent()));
     });
+    for (const unary_function function : {unary_function::relu6, unary_function::silu}) {
+      if (!transforms(s)) {
+        break;
+      }
+      check(text("packed_conv2d", name, ", ", name_of(function)), [&](auto& b) {
+        const auto& device = b.device();
+        const auto x = b.input(c.x, 15);
+        const auto w = b.input(c.w, 16);
+        const auto bias = b.input({c.w[3]}, 17);
+        const unary_map map{function};
+        if (has_fused<kernels::packed_conv2d>(device)) {
+          b.out(device.run(kernels::packed_conv2d{c.window, map}, x, w, bias,
+                           device.run(kernels::pack_transformed{}, w)));
+        } else {
+          b.out(device.run(kernels::conv2d{c.window, 1, map}, x, w, bias));
+        }
+      });
+    }
     check("conv2d_input_gradient" + name, [&](auto& b) {
       b.out(b.device().run(kernels::conv2d_input_gradient{c.window, c.groups, sample_of(c.x)},
                            b.input(y, 18), b.input(c.w, 16)));

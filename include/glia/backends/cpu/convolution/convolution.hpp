@@ -8,6 +8,7 @@
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
 #include "glia/backends/cpu/convolution/pointwise_convolution.hpp"
 #include "glia/backends/cpu/convolution/sparse_convolution.hpp"
+#include "glia/backends/cpu/convolution/winograd_convolution.hpp"
 #include "glia/backends/cpu/loops/clamp_range.hpp"
 #include "glia/backends/cpu/products/density.hpp"
 #include "glia/backends/cpu/products/epilogue.hpp"
@@ -17,6 +18,7 @@
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/kernels/convolution.hpp"
+#include "glia/kernels/packed_weights.hpp"
 
 namespace glia::cpu_loops {
 
@@ -36,6 +38,11 @@ class convolution {
     conv2d(x.data(), w.data(), bias.data(), k.map, y.data(),
            kernels::conv2d_rule(x.shape(), w.shape(), k.window, k.groups), memory);
   }
+  void compute(const kernels::packed_conv2d& k, const memory_pool& memory, const tensor& x,
+               const tensor& w, const tensor& bias, const tensor& packed, const tensor& y) const {
+    conv2d(x.data(), w.data(), bias.data(), k.map, y.data(),
+           kernels::conv2d_rule(x.shape(), w.shape(), k.window, 1), memory, packed.data());
+  }
   void compute(const kernels::conv2d_input_gradient& k, const memory_pool& memory, const tensor& dy,
                const tensor& w, const tensor& dx) const {
     input_gradient(dy.data(), w.data(), dx.data(), k.sizes(dy.shape(), w.shape()), memory);
@@ -45,8 +52,10 @@ class convolution {
     kernel_gradient(x.data(), dy.data(), dw.data(), k.sizes(x.shape(), dy.shape()), memory);
   }
 
+  /// `transformed` is the result of `pack_transformed` for w, or null.
   void conv2d(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
-              const kernels::window_sizes& s, const memory_pool& memory) const {
+              const kernels::window_sizes& s, const memory_pool& memory,
+              const T* transformed = nullptr) const {
     if (pointwise::applies(s)) {
       pointwise(*team_, s).multiply(memory, x, {w, s.o}, y, {bias, map});
       return;
@@ -55,9 +64,19 @@ class convolution {
       team_->rounded<T>()->convolve(*team_, memory, s, x, w, bias, map, y, rows_per_block(s, s.oh));
       return;
     }
-    const patch_convolution<T> c(s, memory);
     const clamp_range<T> range(map);
     const epilogue<T> last{nullptr, kernels::clamps(map) ? kernels::identity_map : map};
+    if (transforms(s) &&
+        winograd_convolution<T>(*team_, s).compute(memory, x, w, transformed, bias, range, y)) {
+      if (!last.empty()) {
+        const std::size_t length = s.ow * s.o;
+        team_->for_rows(s.n * s.oh, length, [&](auto loops, std::size_t row, std::size_t rows) {
+          last.apply(loops, y + row * length, length, rows, 0, length);
+        });
+      }
+      return;
+    }
+    const patch_convolution<T> c(s, memory);
     const depthwise_convolution<T> d(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
     with_isa(team_->level(), [&](auto loops) {

@@ -83,7 +83,8 @@ class pooled_convolution {
         pool.window.height == 2 && pool.window.width == 2 && c.depth() <= max_direct_depth;
     with_isa(team_->level(), [&](auto loops) {
       if (winograd_pooling<T>::template applies<decltype(loops)>(s, pool.window) &&
-          run_winograd(loops, winograd_pooling<T>(loops, w.plain, w.transformed, s, pool, memory),
+          run_winograd(loops,
+                       winograd_pooling<T>(loops, *team_, w.plain, w.transformed, s, pool, memory),
                        x, w.bias, clamp, y, position, memory)) {
         return;
       }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "glia/backends/cpu/convolution/winograd_tile.hpp"
 #include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/backends/cpu/loops/pool_window.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
@@ -31,8 +32,9 @@ class winograd_pooling {
 
   /// `packed` is the result of `pack_transformed` for w, or null.
   template <class Loops>
-  winograd_pooling(const Loops& loops, const T* w, const T* packed, const kernels::window_sizes& s,
-                   const kernels::window_sizes& pool, const memory_pool& memory)
+  winograd_pooling(const Loops& loops, const workers& team, const T* w, const T* packed,
+                   const kernels::window_sizes& s, const kernels::window_sizes& pool,
+                   const memory_pool& memory)
       : s_(s),
         pool_(pool),
         panels_((s.o + Loops::template panel_width<T> - 1) / Loops::template panel_width<T>),
@@ -42,7 +44,7 @@ class winograd_pooling {
     std::fill_n(zeros_.data(), s.c, T{0});
     if (packed == nullptr) {
       packed_weights_ = detail::host_tensor<T>(memory, {products, panels_, 1 + s.c, panel_width_});
-      pack_transformed(loops, w, s.c, s.o, packed_weights_.data());
+      pack_transformed(loops, team, w, s.weights(), packed_weights_.data());
       packed_ = packed_weights_.data();
     }
   }
@@ -71,8 +73,9 @@ class winograd_pooling {
     const T* image = x + first / pool_.ow / pool_.oh * s_.h * s_.w * s_.c;
     for (std::size_t i = 0; i < count; ++i) {
       const T* pixel[products];
-      find_pixels(image, row, column, pixel);
-      loops.transform_tile(pixel, s_.c, tiles + i * s_.c, tile_step);
+      find_tile<3>(image, s_, row * pool_.window.stride_height, column * pool_.window.stride_width,
+                   zeros_.data(), pixel);
+      loops.template transform_tile<3>(pixel, s_.c, tiles + i * s_.c, tile_step);
       if (++column == pool_.ow) {
         column = 0;
         if (++row == pool_.oh) {
@@ -96,24 +99,11 @@ class winograd_pooling {
   }
 
  private:
-  static constexpr std::size_t products = kernels::pack_transformed::products;
+  static constexpr std::size_t products = 9;
 
   /// Returns the number of outputs, including the padding of the last panel.
   [[nodiscard]] std::size_t columns() const { return panels_ * panel_width_; }
   [[nodiscard]] std::size_t packed_size() const { return (1 + s_.c) * columns(); }
-
-  /// Finds the 3 x 3 pixels that the outputs of a window read, with zeros outside the image.
-  void find_pixels(const T* image, std::size_t row, std::size_t column,
-                   const T* (&pixel)[products]) const {
-    const std::size_t top = row * pool_.window.stride_height - s_.window.pad_top;
-    const std::size_t left = column * pool_.window.stride_width - s_.window.pad_left;
-    for (std::size_t i = 0; i < 3; ++i) {
-      for (std::size_t j = 0; j < 3; ++j) {
-        const bool inside = top + i < s_.h && left + j < s_.w;
-        pixel[3 * i + j] = inside ? image + ((top + i) * s_.w + left + j) * s_.c : zeros_.data();
-      }
-    }
-  }
 
   kernels::window_sizes s_;
   kernels::window_sizes pool_;

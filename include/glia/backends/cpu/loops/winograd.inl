@@ -1,68 +1,135 @@
-// Members of vector_loops (see vector_loops.inl): Winograd's transforms for 2 x 2 kernels and 2
-// x 2 outputs; see winograd_pooling.hpp. Channels come in whole registers.
+// Members of vector_loops (see vector_loops.inl): Winograd's transforms for 2 x 2 outputs and
+// square kernels with 2 or 3 rows; see winograd_convolution.hpp. Channels come in whole registers.
 
-// Computes transformed[3 i + j] (step apart) = B^T d B of a tile of 3 x 3 pixels.
-template <class T>
+// The transforms of one line (Side = 3 for kernels with 2 rows, 4 for kernels with 3 rows): B^T d
+// of pixels, G w of weights, and A^T m of products.
+template <class Vector>
+static void transform_pixels(const Vector (&d)[3], Vector (&result)[3]) {
+  result[0] = d[0] - d[1];
+  result[1] = d[1];
+  result[2] = d[1] - d[2];
+}
+template <class Vector>
+static void transform_pixels(const Vector (&d)[4], Vector (&result)[4]) {
+  result[0] = d[0] - d[2];
+  result[1] = d[1] + d[2];
+  result[2] = d[2] - d[1];
+  result[3] = d[1] - d[3];
+}
+template <class Vector>
+static void transform_weights(const Vector (&w)[2], Vector (&result)[3]) {
+  result[0] = w[0];
+  result[1] = w[0] + w[1];
+  result[2] = w[1];
+}
+template <class Vector>
+static void transform_weights(const Vector (&w)[3], Vector (&result)[4]) {
+  const Vector outer = w[0] + w[2];
+  result[0] = w[0];
+  result[1] = (outer + w[1]) / 2;
+  result[2] = (outer - w[1]) / 2;
+  result[3] = w[2];
+}
+template <class Vector>
+static void transform_products(const Vector (&m)[3], Vector (&result)[2]) {
+  result[0] = m[0] + m[1];
+  result[1] = m[1] - m[2];
+}
+template <class Vector>
+static void transform_products(const Vector (&m)[4], Vector (&result)[2]) {
+  result[0] = m[0] + m[1] + m[2];
+  result[1] = m[1] - m[2] - m[3];
+}
+
+// Computes transformed[Side i + j] (step apart) = B^T d B of a tile of Side x Side pixels.
+template <std::size_t Side, class T>
 static void transform_tile(const T* const* pixel, std::size_t channels, T* transformed,
                            std::size_t step) {
   using simd = simd_of<T>;
   using vector = typename simd::vector;
   for (std::size_t c = 0; c < channels; c += simd::count) {
-    vector row[3][3];
-#pragma GCC unroll 3
-    for (std::size_t j = 0; j < 3; ++j) {
-      const vector middle = simd::load(pixel[3 + j] + c);
-      row[0][j] = simd::load(pixel[j] + c) - middle;
-      row[1][j] = middle;
-      row[2][j] = middle - simd::load(pixel[6 + j] + c);
+    vector column[Side][Side];
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < Side; ++j) {
+      vector d[Side];
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < Side; ++i) {
+        d[i] = simd::load(pixel[Side * i + j] + c);
+      }
+      transform_pixels(d, column[j]);
     }
     T* target = transformed + c;
-#pragma GCC unroll 3
-    for (const vector(&of_row)[3] : row) {
-      simd::store(of_row[0] - of_row[1], target);
-      simd::store(of_row[1], target + step);
-      simd::store(of_row[1] - of_row[2], target + 2 * step);
-      target += 3 * step;
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Side; ++i) {
+      vector row[Side];
+      vector result[Side];
+#pragma GCC unroll 4
+      for (std::size_t j = 0; j < Side; ++j) {
+        row[j] = column[j][i];
+      }
+      transform_pixels(row, result);
+#pragma GCC unroll 4
+      for (std::size_t j = 0; j < Side; ++j, target += step) {
+        simd::store(result[j], target);
+      }
     }
   }
 }
 
-// Packs G w G^T of a kernel w (2, 2, inputs, outputs) as nine matrices, which are `step` apart.
-// Each matrix is cut into panels with zero biases.
-template <class T>
-static void pack_transformed_kernel(const T* w, std::size_t inputs, std::size_t outputs, T* packed,
-                                    std::size_t step) {
+// Packs G w G^T of one panel of a kernel (Side - 1, Side - 1, inputs, outputs) in Side x Side
+// panels, which are `step` apart, with zero biases. `count` outputs, from w on, are in this panel.
+template <std::size_t Side, class T>
+static void pack_transformed_panel(const T* w, std::size_t inputs, std::size_t outputs,
+                                   std::size_t count, T* packed, std::size_t step) {
   using simd = simd_of<T>;
-  using vector = typename simd::vector;
-  const std::size_t next = inputs * outputs;
-  for (std::size_t panel = 0; panel < outputs; panel += panel_width<T>) {
-    for (std::size_t v = 0; v < panel_width<T>; v += simd::count) {
-      store_products<T>({}, packed + v, step);
-    }
-    for (std::size_t i = 0; i < inputs; ++i) {
-      packed += panel_width<T>;
-      for (std::size_t v = 0; v < panel_width<T>; v += simd::count) {
-        const std::size_t index = i * outputs + panel + v;
-        if (panel + v >= outputs) {
-          store_products<T>({}, packed + v, step);
-          continue;
-        }
-        const vector a = simd::load(w + index);
-        const vector b = simd::load(w + next + index);
-        const vector c = simd::load(w + 2 * next + index);
-        const vector d = simd::load(w + 3 * next + index);
-        store_products<T>({a, a + b, b, a + c, (a + b) + (c + d), b + d, c, c + d, d}, packed + v,
-                          step);
-      }
-    }
+  for (std::size_t v = 0; v < panel_width<T>; v += simd::count) {
+    store_products<Side, T>({}, packed + v, step);
+  }
+  for (std::size_t i = 0; i < inputs; ++i) {
     packed += panel_width<T>;
+    for (std::size_t v = 0; v < panel_width<T>; v += simd::count) {
+      typename simd::vector product[Side * Side] = {};
+      if (v < count) {
+        transform_kernel<Side>(w + i * outputs + v, inputs * outputs, product);
+      }
+      store_products<Side, T>(product, packed + v, step);
+    }
   }
 }
-template <class T>
-static void store_products(const typename simd_of<T>::vector (&product)[9], T* target,
+// Computes G w G^T of one register of a kernel whose weights are `next` apart.
+template <std::size_t Side, class T, class Vector>
+static void transform_kernel(const T* w, std::size_t next, Vector (&product)[Side * Side]) {
+  constexpr std::size_t size = Side - 1;
+  Vector row[size][Side];
+#pragma GCC unroll 3
+  for (std::size_t i = 0; i < size; ++i) {
+    Vector weight[size];
+#pragma GCC unroll 3
+    for (std::size_t j = 0; j < size; ++j) {
+      weight[j] = simd_of<T>::load(w + (i * size + j) * next);
+    }
+    transform_weights(weight, row[i]);
+  }
+#pragma GCC unroll 4
+  for (std::size_t j = 0; j < Side; ++j) {
+    Vector column[size];
+    Vector result[Side];
+#pragma GCC unroll 3
+    for (std::size_t i = 0; i < size; ++i) {
+      column[i] = row[i][j];
+    }
+    transform_weights(column, result);
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Side; ++i) {
+      product[Side * i + j] = result[i];
+    }
+  }
+}
+template <std::size_t Side, class T>
+static void store_products(const typename simd_of<T>::vector (&product)[Side * Side], T* target,
                            std::size_t step) {
-#pragma GCC unroll 9
-  for (std::size_t i = 0; i < 9; ++i) {
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < Side * Side; ++i) {
     simd_of<T>::store(product[i], target + i * step);
   }
 }
@@ -87,10 +154,43 @@ static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs
   }
 }
 
-// Stores the largest of the four outputs A^T m A + bias of a tile, clamped, and its position, as in
-// max_of_window. The nine products in m are `step` apart. It also adds 0 times the outputs to
-// `zeros`, one register: a value in x or in the kernel that is not finite makes an output of its
-// tile not finite. A bias does not spread to neighbors.
+// Computes the four outputs A^T m A of one register of a tile, whose products are `step` apart, and
+// adds 0 times the outputs to `zero`. A value in x or in the kernel that is not finite makes an
+// output of its tile not finite.
+template <std::size_t Side, class T>
+static void outputs_of_tile(const T* m, std::size_t step, typename simd_of<T>::vector (&output)[4],
+                            typename simd_of<T>::vector& zero) {
+  using simd = simd_of<T>;
+  using vector = typename simd::vector;
+  vector column[Side][2];
+#pragma GCC unroll 4
+  for (std::size_t j = 0; j < Side; ++j) {
+    vector product[Side];
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Side; ++i) {
+      product[i] = simd::load(m + (Side * i + j) * step);
+    }
+    transform_products(product, column[j]);
+  }
+#pragma GCC unroll 2
+  for (std::size_t i = 0; i < 2; ++i) {
+    vector row[Side];
+    vector result[2];
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < Side; ++j) {
+      row[j] = column[j][i];
+    }
+    transform_products(row, result);
+    output[2 * i] = result[0];
+    output[2 * i + 1] = result[1];
+    zero += result[0] * T(0);
+    zero += result[1] * T(0);
+  }
+}
+
+// Stores the largest of the four outputs A^T m A + bias of a tile of 3 x 3 products, clamped, and
+// its position, as in max_of_window. `zeros`, one register, is as in outputs_of_tile: a bias does
+// not spread to neighbors.
 template <class T>
 static void pool_tile(const T* m, std::size_t step, const T* bias, std::size_t outputs,
                       const clamp_range<T>& clamp, T* y, std::uint8_t* position, T* zeros) {
@@ -98,22 +198,36 @@ static void pool_tile(const T* m, std::size_t step, const T* bias, std::size_t o
   using vector = typename simd::vector;
   vector zero = simd::load(zeros);
   for (std::size_t o = 0; o < outputs; o += simd::count) {
-    vector column[2][3];
-#pragma GCC unroll 3
-    for (std::size_t j = 0; j < 3; ++j) {
-      const vector middle = simd::load(m + (3 + j) * step + o);
-      column[0][j] = simd::load(m + j * step + o) + middle;
-      column[1][j] = middle - simd::load(m + (6 + j) * step + o);
-    }
+    vector output[4];
+    outputs_of_tile<3>(m + o, step, output, zero);
     const vector shift = bias == nullptr ? vector{} : simd::load(bias + o);
-    vector output[4] = {column[0][0] + column[0][1], column[0][1] - column[0][2],
-                        column[1][0] + column[1][1], column[1][1] - column[1][2]};
 #pragma GCC unroll 4
     for (vector& v : output) {
-      zero += v * T(0);
       v += shift;
     }
     store_pooled<T>(output, clamp, y + o, position == nullptr ? nullptr : position + o);
+  }
+  simd::store(zero, zeros);
+}
+
+// Stores the four outputs A^T m A + bias of a tile of 4 x 4 products, clamped, where y[i] is not
+// null. `zeros` is as in pool_tile.
+template <class T>
+static void store_tile(const T* m, std::size_t step, const T* bias, std::size_t outputs,
+                       const clamp_range<T>& clamp, T* const* y, T* zeros) {
+  using simd = simd_of<T>;
+  using vector = typename simd::vector;
+  vector zero = simd::load(zeros);
+  for (std::size_t o = 0; o < outputs; o += simd::count) {
+    vector output[4];
+    outputs_of_tile<4>(m + o, step, output, zero);
+    const vector shift = bias == nullptr ? vector{} : simd::load(bias + o);
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (y[i] != nullptr) {
+        simd::store(clamped<T>(output[i] + shift, clamp), y[i] + o);
+      }
+    }
   }
   simd::store(zero, zeros);
 }

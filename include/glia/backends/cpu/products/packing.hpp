@@ -68,14 +68,28 @@ template <class T, class Loops>
   return packed;
 }
 
-/// Packs a kernel w (2, 2, inputs, outputs) as nine consecutive matrices for Winograd's products.
-/// Each matrix is cut into panels as in `pack_panels`.
+/// Packs a kernel w, whose shape is (2, 2, C, O) or (3, 3, C, O), as consecutive matrices for
+/// Winograd's products. Each matrix is cut into panels as in `pack_panels`.
 template <class T, class Loops>
-void pack_transformed(const Loops& loops, const T* w, std::size_t inputs, std::size_t outputs,
+void pack_transformed(const Loops& loops, const workers& team, const T* w, const shape& extents,
                       T* target) {
   constexpr std::size_t width = Loops::template panel_width<T>;
-  const std::size_t columns = (outputs + width - 1) / width * width;
-  loops.pack_transformed_kernel(w, inputs, outputs, target, (1 + inputs) * columns);
+  const std::size_t inputs = extents[2];
+  const std::size_t outputs = extents[3];
+  const std::size_t panels = (outputs + width - 1) / width;
+  const std::size_t panel_size = (1 + inputs) * width;
+  team.run(panels, [&](std::size_t panel, std::size_t) {
+    const T* const source = w + panel * width;
+    const std::size_t count = std::min(width, outputs - panel * width);
+    T* const packed = target + panel * panel_size;
+    if (extents[0] == 2) {
+      loops.template pack_transformed_panel<3>(source, inputs, outputs, count, packed,
+                                               panels * panel_size);
+    } else {
+      loops.template pack_transformed_panel<4>(source, inputs, outputs, count, packed,
+                                               panels * panel_size);
+    }
+  });
 }
 
 /// Packs weights once for all later calls of the other kernel families.
@@ -102,7 +116,7 @@ class packing {
   void compute(const kernels::pack_transformed&, const memory_pool&, const tensor& w,
                const tensor& packed) const {
     with_isa(team_->level(), [&](auto loops) {
-      pack_transformed(loops, w.data(), w.shape()[2], w.shape()[3], packed.data());
+      pack_transformed(loops, *team_, w.data(), w.shape(), packed.data());
     });
   }
 
