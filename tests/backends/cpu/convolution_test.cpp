@@ -45,6 +45,34 @@ std::vector<float> convolved(const glia::device& device, const std::vector<float
                          test::tensor_of(device, {3, 3, 32, 32}, w), glia::tensor{}));
 }
 
+/// The gradients of the kernel and of the input for a gradient of the output that is like x.
+std::vector<float> gradients_of(const glia::device& device, const std::vector<float>& x,
+                                const std::vector<float>& w) {
+  const std::size_t n = x.size() / (9 * 7 * 32);
+  const auto of_x = test::tensor_of(device, {n, 9, 7, 32}, x);
+  std::vector<float> values =
+      test::values_of(device, device.run(kernels::conv2d_kernel_gradient{three}, of_x, of_x));
+  const std::vector<float> dx =
+      test::values_of(device, device.run(kernels::conv2d_input_gradient{three, 1, {9, 7, 32}}, of_x,
+                                         test::tensor_of(device, {3, 3, 32, 32}, w)));
+  values.insert(values.end(), dx.begin(), dx.end());
+  return values;
+}
+
+/// How many numbers differ by more than rounding explains. NaN and infinity must be the same.
+std::size_t differences(const std::vector<float>& values, const std::vector<float>& expected,
+                        float tolerance) {
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool equal = std::isnan(expected[i])   ? std::isnan(values[i])
+                       : std::isinf(expected[i]) ? values[i] == expected[i]
+                                                 : std::abs(values[i] - expected[i]) <=
+                                                       tolerance * (1 + std::abs(expected[i]));
+    wrong += equal ? 0 : 1;
+  }
+  return wrong;
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -55,28 +83,30 @@ TEST_CASE(
   const glia::reference<float> expected_device;
   for (const float special : {std::nanf(""), infinity, -infinity, largest}) {
     for (const std::size_t place : {0U, 32U * 30 + 5, 32U * (63 + 62)}) {
-      std::vector<float> x = images(2);
+      std::vector<float> x = images(7);
       std::vector<float> w = weights();
       x[place] = special;
       x[place + 2 * 32] = -special;
       const auto check = [&] {
-        const std::vector<float> y = convolved(device, x, w);
-        const std::vector<float> expected = convolved(expected_device, x, w);
-        std::size_t wrong = 0;
-        for (std::size_t i = 0; i < y.size(); ++i) {
-          const bool equal = std::isnan(expected[i])   ? std::isnan(y[i])
-                             : std::isinf(expected[i]) ? y[i] == expected[i]
-                                                       : std::abs(y[i] - expected[i]) <=
-                                                             1e-4F * (1 + std::abs(expected[i]));
-          wrong += equal ? 0 : 1;
-        }
-        CHECK(wrong == 0);
+        CHECK(differences(convolved(device, x, w), convolved(expected_device, x, w), 1e-4F) == 0);
+        CHECK(differences(gradients_of(device, x, w), gradients_of(expected_device, x, w), 1e-3F) ==
+              0);
       };
       check();
-      x = images(2);
+      x = images(7);
       w[place % w.size()] = special;
       check();
     }
+  }
+}
+
+TEST_CASE("the gradient of a 3 x 3 kernel is a sum over many images, the same for all threads") {
+  const std::vector<float> x = images(70);
+  const std::vector<float> w = weights();
+  const std::vector<float> alone = gradients_of(glia::cpu<float>({.threads = 1}), x, w);
+  CHECK(differences(alone, gradients_of(glia::reference<float>(), x, w), 1e-3F) == 0);
+  for (const std::size_t threads : {2U, 3U}) {
+    CHECK((gradients_of(glia::cpu<float>({.threads = threads}), x, w) == alone));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "glia/backends/cpu/convolution/pointwise_convolution.hpp"
 #include "glia/backends/cpu/convolution/sparse_convolution.hpp"
 #include "glia/backends/cpu/convolution/winograd_convolution.hpp"
+#include "glia/backends/cpu/convolution/winograd_kernel_gradient.hpp"
 #include "glia/backends/cpu/loops/clamp_range.hpp"
 #include "glia/backends/cpu/products/density.hpp"
 #include "glia/backends/cpu/products/epilogue.hpp"
@@ -176,6 +177,10 @@ class convolution {
     const bool depthwise = depthwise_convolution<T>::applies(s);
     const bool listed =
         !depthwise && !rounds(s) && few_nonzeros(c, dy) && all_finite(*team_, x, s.input().size());
+    if (!listed && !rounds(s) && transforms(s) && winograd_kernel_gradient<T>::applies(s) &&
+        winograd_kernel_gradient<T>(*team_, s).compute(memory, x, dy, dw)) {
+      return;
+    }
     if (!listed && worth_gathering(s)) {
       multiply_gathered(c, x, dy, dw, memory);
       return;

@@ -28,8 +28,7 @@ class winograd_convolution {
   winograd_convolution(const workers& team, const kernels::window_sizes& s)
       : team_(&team),
         s_(s),
-        tile_rows_((s.oh + 1) / 2),
-        tile_columns_((s.ow + 1) / 2),
+        tiles_(tiles_of(s)),
         block_(std::clamp(tile_bytes / (products * s.c * sizeof(T)) / 12, std::size_t{1},
                           std::size_t{8}) *
                12) {}
@@ -53,11 +52,10 @@ class winograd_convolution {
       const std::size_t scratch_size = products * (tile_step() + sum_step(width));
       const detail::host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
       std::atomic<bool> finite{true};
-      const std::size_t tiles = s_.n * tile_rows_ * tile_columns_;
-      team_->run((tiles + block_ - 1) / block_, [&](std::size_t task, std::size_t thread) {
+      team_->run((tiles_.count + block_ - 1) / block_, [&](std::size_t task, std::size_t thread) {
         T* const mine = scratch.data() + thread * scratch_size;
         const std::size_t first = task * block_;
-        const std::size_t count = std::min(block_, tiles - first);
+        const std::size_t count = std::min(block_, tiles_.count - first);
         transform(loops, x, zeros.data(), first, count, mine);
         if (!multiply(loops, packed, bias, clamp, first, count, mine, y)) {
           finite.store(false, std::memory_order_relaxed);
@@ -78,22 +76,13 @@ class winograd_convolution {
   [[nodiscard]] std::size_t tile_step() const { return block_ * s_.c + gap; }
   [[nodiscard]] std::size_t sum_step(std::size_t width) const { return block_ * width + gap; }
 
-  struct place {
-    std::size_t image, row, column;  // of the first output of a tile
-  };
-  /// The tiles of all images are numbered consecutively.
-  [[nodiscard]] place place_of(std::size_t tile) const {
-    return {tile / tile_columns_ / tile_rows_, 2 * (tile / tile_columns_ % tile_rows_),
-            2 * (tile % tile_columns_)};
-  }
-
   template <class Loops>
   void transform(const Loops& loops, const T* x, const T* zeros, std::size_t first,
                  std::size_t count, T* tiles) const {
     for (std::size_t i = 0; i < count; ++i) {
-      const place p = place_of(first + i);
+      const winograd_tile tile = tiles_.tile(first + i);
       const T* pixel[products];
-      find_tile<side>(x + p.image * s_.h * s_.w * s_.c, s_, p.row, p.column, zeros, pixel);
+      find_tile<side>(x + tile.image * s_.h * s_.w * s_.c, s_, tile.row, tile.column, zeros, pixel);
       loops.template transform_tile<side>(pixel, s_.c, tiles + i * s_.c, tile_step());
     }
   }
@@ -115,17 +104,13 @@ class winograd_convolution {
                              packed + product * packed_size, 1, sums + product * sum_step(width));
       }
       for (std::size_t i = 0; i < count; ++i) {
-        const place p = place_of(first + i);
+        const winograd_tile tile = tiles_.tile(first + i);
         T* target[4];
         for (std::size_t j = 0; j < 4; ++j) {
-          const std::size_t row = p.row + j / 2;
-          const std::size_t column = p.column + j % 2;
-          const bool inside = row < s_.oh && column < s_.ow;
-          target[j] =
-              inside ? y + ((p.image * s_.oh + row) * s_.ow + column) * s_.o + output : nullptr;
+          target[j] = tile.output(j, s_, y);
         }
         loops.store_tile(sums + i * width, sum_step(width), bias == nullptr ? bias : bias + output,
-                         std::min(width, s_.o - output), clamp, target, zeros);
+                         std::min(width, s_.o - output), clamp, target, output, zeros);
       }
     }
     return std::all_of(zeros, zeros + per_register, [](T zero) { return zero == 0; });
@@ -133,8 +118,8 @@ class winograd_convolution {
 
   const workers* team_;
   kernels::window_sizes s_;
-  std::size_t tile_rows_, tile_columns_;  // of an image
-  std::size_t block_;                     // number of tiles that are processed together
+  winograd_tiles tiles_;
+  std::size_t block_;  // number of tiles that are processed together
 };
 
 }  // namespace glia::cpu_loops

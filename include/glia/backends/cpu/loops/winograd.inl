@@ -41,6 +41,21 @@ static void transform_products(const Vector (&m)[4], Vector (&result)[2]) {
   result[1] = m[1] - m[2] - m[3];
 }
 
+template <class Vector>
+static void transform_outputs(const Vector (&y)[2], Vector (&result)[4]) {
+  result[0] = y[0];
+  result[1] = y[0] + y[1];
+  result[2] = y[0] - y[1];
+  result[3] = -y[1];
+}
+template <class Vector>
+static void restore_weights(const Vector (&u)[4], Vector (&result)[3]) {
+  const Vector sum = (u[1] + u[2]) / 2;
+  result[0] = u[0] + sum;
+  result[1] = (u[1] - u[2]) / 2;
+  result[2] = sum + u[3];
+}
+
 // Computes transformed[Side i + j] (step apart) = B^T d B of a tile of Side x Side pixels.
 template <std::size_t Side, class T>
 static void transform_tile(const T* const* pixel, std::size_t channels, T* transformed,
@@ -210,11 +225,11 @@ static void pool_tile(const T* m, std::size_t step, const T* bias, std::size_t o
   simd::store(zero, zeros);
 }
 
-// Stores the four outputs A^T m A + bias of a tile of 4 x 4 products, clamped, where y[i] is not
-// null. `zeros` is as in pool_tile.
+// Stores the four outputs A^T m A + bias of a tile of 4 x 4 products, clamped, at y[i] + position,
+// where y[i] is not null. `zeros` is as in pool_tile.
 template <class T>
 static void store_tile(const T* m, std::size_t step, const T* bias, std::size_t outputs,
-                       const clamp_range<T>& clamp, T* const* y, T* zeros) {
+                       const clamp_range<T>& clamp, T* const* y, std::size_t position, T* zeros) {
   using simd = simd_of<T>;
   using vector = typename simd::vector;
   vector zero = simd::load(zeros);
@@ -225,7 +240,71 @@ static void store_tile(const T* m, std::size_t step, const T* bias, std::size_t 
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < 4; ++i) {
       if (y[i] != nullptr) {
-        simd::store(clamped<T>(output[i] + shift, clamp), y[i] + o);
+        simd::store(clamped<T>(output[i] + shift, clamp), y[i] + position + o);
+      }
+    }
+  }
+  simd::store(zero, zeros);
+}
+
+// Computes transformed[4 i + j] (step apart) = A y A^T of 2 x 2 outputs, the gradient with respect
+// to the products.
+template <class T>
+static void transform_output_gradient(const T* const* output, std::size_t channels, T* transformed,
+                                      std::size_t step) {
+  using simd = simd_of<T>;
+  using vector = typename simd::vector;
+  for (std::size_t o = 0; o < channels; o += simd::count) {
+    vector column[2][4];
+#pragma GCC unroll 2
+    for (std::size_t j = 0; j < 2; ++j) {
+      const vector y[2] = {simd::load(output[j] + o), simd::load(output[2 + j] + o)};
+      transform_outputs(y, column[j]);
+    }
+    T* target = transformed + o;
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < 4; ++i) {
+      const vector row[2] = {column[0][i], column[1][i]};
+      vector result[4];
+      transform_outputs(row, result);
+#pragma GCC unroll 4
+      for (std::size_t j = 0; j < 4; ++j, target += step) {
+        simd::store(result[j], target);
+      }
+    }
+  }
+}
+
+// Computes the gradient G^T u G of one row of a 3 x 3 kernel, whose weights are `next` apart, from
+// that of the transformed weights u, `step` apart, and adds 0 times the gradient to `zeros`, one
+// register.
+template <class T>
+static void restore_kernel_gradient(const T* u, std::size_t step, std::size_t outputs, T* dw,
+                                    std::size_t next, T* zeros) {
+  using simd = simd_of<T>;
+  using vector = typename simd::vector;
+  vector zero = simd::load(zeros);
+  for (std::size_t o = 0; o < outputs; o += simd::count) {
+    vector column[4][3];
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < 4; ++j) {
+      vector product[4];
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < 4; ++i) {
+        product[i] = simd::load(u + (4 * i + j) * step + o);
+      }
+      restore_weights(product, column[j]);
+    }
+    T* target = dw + o;
+#pragma GCC unroll 3
+    for (std::size_t i = 0; i < 3; ++i) {
+      const vector row[4] = {column[0][i], column[1][i], column[2][i], column[3][i]};
+      vector result[3];
+      restore_weights(row, result);
+#pragma GCC unroll 3
+      for (std::size_t j = 0; j < 3; ++j, target += next) {
+        zero += result[j] * T(0);
+        simd::store(result[j], target);
       }
     }
   }
