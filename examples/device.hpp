@@ -19,7 +19,7 @@ struct device_choice {
   std::size_t devices = 1;                 ///< of the plugin; 0: all that it finds
   std::vector<std::string> settings = {};  ///< of the plugin: preallocate=false
   bool full_precision = false;             ///< in products, where the device has a faster way
-  std::string products = "full";           ///< of the cpu; bfloat16 rounds their factors
+  std::string products = "full";           ///< of the cpu; the others round their factors
 
   /// The same as arguments of a program that this one starts.
   [[nodiscard]] std::vector<std::string> arguments() const {
@@ -75,19 +75,23 @@ inline void add_device_options(CLI::App& app, device_choice& choice) {
   app.add_flag("--full-precision", choice.full_precision,
                "multiply in full where the device has a faster way, as bfloat16 on TPUs");
   app.add_option("--threads", choice.threads, "of the cpu; 0: one per core");
-  app.add_option("--products", choice.products,
-                 "of the cpu: full or bfloat16, in which some processors multiply faster "
-                 "(docs/how_to/devices.md)")
-      ->check(CLI::IsMember({"full", "bfloat16"}));
+  app.add_option(
+         "--products", choice.products,
+         "of the cpu: full, or bfloat16 or bfloat16_tiles, in which some processors multiply "
+         "faster (docs/how_to/devices.md)")
+      ->check(CLI::IsMember({"full", "bfloat16", "bfloat16_tiles"}));
 }
 
 /// The device that was chosen.
 [[nodiscard]] inline glia::device make_device(const device_choice& choice) {
   if (!choice.name.starts_with(plugin_prefix)) {
-    const bool rounds = choice.products == "bfloat16";
-    return glia::cpu(
-        {.threads = choice.threads,
-         .products = rounds ? glia::cpu_products(glia::bfloat16) : glia::cpu_products()});
+    glia::cpu_products products;
+    if (choice.products == "bfloat16") {
+      products = glia::bfloat16;
+    } else if (choice.products == "bfloat16_tiles") {
+      products = glia::bfloat16_tiles;
+    }
+    return glia::cpu({.threads = choice.threads, .products = products});
   }
 #ifdef GLIA_WITH_DEVICES
   glia::pjrt_options options{.plugin = choice.name.substr(std::string(plugin_prefix).size()),

@@ -9,6 +9,9 @@ namespace glia::cpu_loops {
 /// Returns the loops for products in bfloat16. T is float.
 template <class T>
 [[nodiscard]] const rounded_loops<T>* find_bfloat16_loops(isa level);
+/// Returns the same with matrix products in tile registers, or with their bits.
+template <class T>
+[[nodiscard]] const rounded_loops<T>* find_bfloat16_tile_loops(isa level);
 
 }  // namespace glia::cpu_loops
 
@@ -28,6 +31,21 @@ struct bfloat16_products {
   }
 };
 inline constexpr bfloat16_products bfloat16;
+
+/// Products in bfloat16 for processors with tile registers (Intel's AMX, from Sapphire Rapids on):
+/// `cpu({.products = bfloat16_tiles})`. Tile registers add products in another order than
+/// AVX512-BF16: 32 at a time, even and odd ones apart. So the results are those of `bfloat16` up to
+/// rounding. Matrix products, convolutions with windows of one pixel, recurrent layers and
+/// attention use them; other convolutions are those of `bfloat16`. All processors compute the same
+/// bits, but those without tile registers compute them slowly.
+struct bfloat16_tile_products {
+  /// A template, so that only programs that use it contain the loops.
+  template <std::same_as<cpu_products> Products>
+  constexpr operator Products() const {
+    return {&cpu_loops::find_bfloat16_tile_loops<float>};
+  }
+};
+inline constexpr bfloat16_tile_products bfloat16_tiles;
 
 }  // namespace glia
 

@@ -135,23 +135,23 @@ class thread_pool {
     template <class Body>
     std::size_t take(std::uint32_t loop_number, std::size_t begin, std::size_t end,
                      const Body& body) {
-      std::size_t taken = 0;
-      std::uint64_t seen = ticket.load(std::memory_order_acquire);
+      std::size_t calls = 0;
+      std::uint64_t known = ticket.load(std::memory_order_acquire);
       for (;;) {
-        const auto number = static_cast<std::uint32_t>(seen >> 32);
+        const auto number = static_cast<std::uint32_t>(known >> 32);
         if (static_cast<std::int32_t>(loop_number - number) < 0) {
-          return taken;  // the ticket is of a later loop, so this one is done
+          return calls;  // the ticket is of a later loop, so this one is done
         }
         const auto index =
-            number == loop_number ? static_cast<std::size_t>(seen & 0xFFFFFFFF) : begin;
+            number == loop_number ? static_cast<std::size_t>(known & 0xFFFFFFFF) : begin;
         if (index >= end) {
-          return taken;
+          return calls;
         }
-        if (ticket.compare_exchange_weak(seen, ticket_of(loop_number, index + 1),
+        if (ticket.compare_exchange_weak(known, ticket_of(loop_number, index + 1),
                                          std::memory_order_acq_rel, std::memory_order_acquire)) {
           body(index);
-          ++taken;
-          seen = ticket_of(loop_number, index + 1);  // unless another thread took the next one
+          ++calls;
+          known = ticket_of(loop_number, index + 1);  // unless another thread took the next one
         }
       }
     }
@@ -195,16 +195,16 @@ class thread_pool {
       if (current % 2 == 1 || number.load(std::memory_order_acquire) != current) {
         return 0;  // the fields are those of two loops
       }
-      std::size_t taken = 0;
+      std::size_t calls = 0;
       const auto begin_of = [&](std::size_t p) {
         return static_cast<std::size_t>((n * p + parts.size() - 1) / parts.size());
       };
       for (std::size_t i = 0; i < parts.size(); ++i) {
         const std::size_t p = (thread + i) % parts.size();
-        taken += parts[p].take(current, begin_of(p), begin_of(p + 1),
+        calls += parts[p].take(current, begin_of(p), begin_of(p + 1),
                                [&](std::size_t index) { body(argument, index, thread); });
       }
-      return taken;
+      return calls;
     }
   };
 
@@ -234,8 +234,8 @@ class thread_pool {
       }
       mine->open(count, body, context, static_cast<std::ptrdiff_t>(share) - 1);
       announce();
-      const std::size_t others = count - mine->take_indices(0);
-      for (int spins = 0; mine->done.load(std::memory_order_acquire) != others; ++spins) {
+      const std::size_t remaining = count - mine->take_indices(0);
+      for (int spins = 0; mine->done.load(std::memory_order_acquire) != remaining; ++spins) {
         spins < spins_before_yield ? detail::spin_pause() : std::this_thread::yield();
       }
       mine->busy.clear(std::memory_order_release);
@@ -286,8 +286,8 @@ class thread_pool {
   static void help(crew& state, std::size_t thread) {
     for (loop& job : state.loops) {
       if (job.helpers.load(std::memory_order_relaxed) > 0 && job.helpers.fetch_sub(1) > 0) {
-        if (const std::size_t taken = job.take_indices(thread); taken > 0) {
-          job.done.fetch_add(taken, std::memory_order_release);
+        if (const std::size_t calls = job.take_indices(thread); calls > 0) {
+          job.done.fetch_add(calls, std::memory_order_release);
         }
       }
     }

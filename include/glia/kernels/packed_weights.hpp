@@ -12,11 +12,11 @@ namespace glia {
 /// Returns whether Winograd's transforms, with weights from `pack_transformed`, pay for a
 /// convolution: enough channels and pixels outweigh them.
 [[nodiscard]] inline bool transforms(const kernels::window_sizes& s) {
-  constexpr std::size_t least_channels = 32;
-  constexpr std::size_t least_pixels = 16;
+  constexpr std::size_t min_channels = 32;
+  constexpr std::size_t min_pixels = 16;
   return s.groups == 1 && kernels::pack_transformed::fits(s.window) &&
-         kernels::pack_transformed::applies(s.weights()) && s.c >= least_channels &&
-         s.o >= least_channels && s.oh * s.ow >= least_pixels;
+         kernels::pack_transformed::applies(s.weights()) && s.c >= min_channels &&
+         s.o >= min_channels && s.oh * s.ow >= min_pixels;
 }
 
 /// Returns whether `pack_transformed` applies to a convolution with weights of shape `w` and its

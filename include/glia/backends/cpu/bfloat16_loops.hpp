@@ -8,8 +8,9 @@
 
 namespace glia::cpu_loops {
 
-/// Products in bfloat16 with the loops of one instruction set.
-template <class Loops>
+/// Products in bfloat16 with the loops of one instruction set. `Loops` multiplies matrices, and
+/// `Patches` convolves; both store the same words.
+template <class Loops, class Patches = Loops>
 class bfloat16_loops final : public rounded_loops<float> {
  public:
   using product = rounded_product<Loops>;
@@ -65,20 +66,20 @@ class bfloat16_loops final : public rounded_loops<float> {
   void multiply_patches(const patch_products<float>& products, const float* const* patch,
                         std::size_t patches, float* const* out,
                         const clamp_range<float>& range) const override {
-    loops.multiply_patches(products, patch, patches, out, range);
+    Patches::multiply_patches(products, patch, patches, out, range);
   }
 
  private:
   static constexpr Loops loops{};
 
-  [[nodiscard]] static rounded_convolution<Loops> convolution_of(const workers& team,
-                                                                 const memory_pool& memory,
-                                                                 const kernels::window_sizes& s) {
-    return {loops, team, memory, s};
+  [[nodiscard]] static rounded_convolution<Patches> convolution_of(const workers& team,
+                                                                   const memory_pool& memory,
+                                                                   const kernels::window_sizes& s) {
+    return {Patches{}, team, memory, s};
   }
 };
 
-template <class Loops>
-inline constexpr bfloat16_loops<Loops> bfloat16_loops_of;
+template <class Loops, class Patches = Loops>
+inline constexpr bfloat16_loops<Loops, Patches> bfloat16_loops_of;
 
 }  // namespace glia::cpu_loops

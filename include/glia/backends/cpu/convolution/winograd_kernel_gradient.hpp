@@ -26,16 +26,16 @@ class winograd_kernel_gradient {
   /// Returns whether the tiles are enough to outweigh the transforms of the weights. `transforms`
   /// must apply.
   [[nodiscard]] static bool applies(const kernels::window_sizes& s) {
-    constexpr std::size_t least_tiles = 128;
-    return tiles_of(s).count >= least_tiles;
+    constexpr std::size_t min_tiles = 128;
+    return tiles_of(s).count >= min_tiles;
   }
 
   winograd_kernel_gradient(const workers& team, const kernels::window_sizes& s)
       : team_(&team), s_(s), tiles_(tiles_of(s)) {
-    const std::size_t most =
-        std::max(least_chunk, chunk_bytes / (products * (s.c + s.o) * sizeof(T)) /
-                                  transformed_at_a_time * transformed_at_a_time);
-    const std::size_t chunks = (tiles_.count + most - 1) / most;
+    const std::size_t max_chunk =
+        std::max(min_chunk, chunk_bytes / (products * (s.c + s.o) * sizeof(T)) /
+                                transformed_at_a_time * transformed_at_a_time);
+    const std::size_t chunks = (tiles_.count + max_chunk - 1) / max_chunk;
     chunk_ = (tiles_.count + chunks - 1) / chunks;
   }
 
@@ -89,7 +89,7 @@ class winograd_kernel_gradient {
   static constexpr std::size_t products = side * side;
   // Transformed tiles of a chunk stay in a third-level cache.
   static constexpr std::size_t chunk_bytes = 4 << 20;
-  static constexpr std::size_t least_chunk = 256;
+  static constexpr std::size_t min_chunk = 256;
   static constexpr std::size_t transformed_at_a_time = 16;
   static constexpr std::size_t columns_at_a_time = 64;
 

@@ -35,3 +35,43 @@ static void round_rows(const float* x, std::size_t x_step, std::size_t depth, st
     round_row(x + k * x_step, columns, target);
   }
 }
+
+// Loops with tile registers need rows of consecutive words, and an object of this type while they
+// multiply.
+static constexpr bool needs_rows = false;
+struct tile_state {};
+
+// Computes the same as multiply_tile in the order of tile registers: for 32 factors at a time, the
+// products of even and of odd factors are added apart, from 0 on, then both sums, and then their
+// sum is added to that of the factors before.
+template <class T>
+static void multiply_tile_by_chains(const T* a, std::size_t a_row, std::size_t a_step, const T* b,
+                                    std::size_t b_row, std::size_t depth, T* c, std::size_t c_row,
+                                    std::size_t rows, std::size_t registers, bool add) {
+  using simd = simd_of<T>;
+  using vector = typename simd::vector;
+  constexpr std::size_t together = 32;
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t r = 0; r < registers; ++r) {
+      const auto product = [&](const vector& sum, std::size_t k) {
+        return simd::add_product(sum, simd::spread(a[i * a_row + k * a_step]),
+                                 simd::load(b + k * b_row + r * simd::count));
+      };
+      vector total{};
+      for (std::size_t first = 0; first < depth; first += together) {
+        const std::size_t end = depth - first < together ? depth : first + together;
+        vector even{};
+        vector odd{};
+        for (std::size_t k = first; k < end; k += 2) {
+          even = product(even, k);
+          if (k + 1 < end) {
+            odd = product(odd, k + 1);
+          }
+        }
+        total += even + odd;
+      }
+      T* const target = c + i * c_row + r * simd::count;
+      simd::store(add ? total + simd::load(target) : total, target);
+    }
+  }
+}

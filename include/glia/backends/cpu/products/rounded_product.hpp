@@ -92,6 +92,10 @@ class rounded_product {
     void pack(std::size_t row, std::size_t rows, std::size_t first, std::size_t depth,
               float* target) const {
       const matrix<float> source = a.rows_from(row).columns_from(first);
+      if (a.transposed && Loops::needs_rows) {
+        pack_transposed_rows(loops, source, rows, depth, target);
+        return;
+      }
       if (a.transposed) {
         loops.round_rows(source.data, a.row_step, depth, rows, target, padded(rows));
         return;
@@ -102,7 +106,8 @@ class rounded_product {
     }
     /// Returns the rows that `pack` packed.
     [[nodiscard]] left_rows view(std::size_t rows, std::size_t depth, const float* packed) const {
-      return a.transposed ? left_rows{packed, 1, padded(rows)} : left_rows{packed, words(depth), 1};
+      return a.transposed && !Loops::needs_rows ? left_rows{packed, 1, padded(rows)}
+                                                : left_rows{packed, words(depth), 1};
     }
   };
 
@@ -113,6 +118,7 @@ class rounded_product {
                              const float* panels, std::size_t panel_step, float* c,
                              std::size_t c_row, std::size_t rows, std::size_t columns,
                              bool add = false) {
+    [[maybe_unused]] const typename Loops::tile_state state{};
     std::size_t first = 0;
     do {
       const std::size_t depth = std::min(part, k - first);
@@ -241,6 +247,18 @@ class rounded_product {
   }
 
  private:
+  /// Packs rows of a transposed A, each as consecutive words.
+  static void pack_transposed_rows(const Loops& loops, const matrix<float>& a, std::size_t rows,
+                                   std::size_t depth, float* target) {
+    float columns[words(part) * width];
+    for (std::size_t row = 0; row < rows; row += width) {
+      const std::size_t count = std::min(width, rows - row);
+      loops.round_rows(a.data + row, a.row_step, depth, count, columns, width);
+      loops.transpose_matrix(columns, width, target + row * words(depth), words(depth),
+                             words(depth), count);
+    }
+  }
+
   /// Returns a function for `multiply_block` that packs the rows of a part.
   static auto packing(const left_matrix& left, std::size_t row, std::size_t rows, float* scratch) {
     return [&left, row, rows, scratch](std::size_t first, std::size_t depth) {

@@ -1,0 +1,166 @@
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/tile_instructions.hpp"
+#include "catch.hpp"
+#include "conforming.hpp"
+#include "helpers.hpp"
+
+using glia::cpu_loops::isa;
+using test::tensor_of;
+using test::values_of;
+
+namespace {
+
+glia::device tile_cpu(std::size_t threads, isa level = glia::cpu_loops::best_isa()) {
+  return glia::cpu({.threads = threads,
+                    .isa = std::min(level, glia::cpu_loops::best_isa()),
+                    .products = glia::bfloat16_tiles});
+}
+
+glia::tensor drawn(const glia::device& device, const glia::shape& s, std::uint32_t stream) {
+  std::vector<float> values(s.size());
+  glia::random_stream random({.seed = 5, .stream = stream});
+  for (float& value : values) {
+    value = static_cast<float>(std::exp(random.normal()) * random.normal());
+  }
+  return tensor_of(device, s, values);
+}
+
+/// A kernel that multiplies, on a device.
+struct product {
+  std::string name;
+  std::function<glia::tensor(const glia::device&)> run;
+};
+
+/// Products of sizes that fill tiles and parts of sums, or do not.
+std::vector<product> products() {
+  using glia::transpose;
+  std::vector<product> result;
+  for (const auto transposed : {transpose::none, transpose::first, transpose::second}) {
+    const bool first = transposed == transpose::first;
+    const bool second = transposed == transpose::second;
+    for (const std::size_t m : {1U, 15U, 34U, 130U}) {
+      for (const std::size_t k : {1U, 31U, 64U, 545U}) {
+        for (const std::size_t n : {1U, 16U, 50U}) {
+          result.push_back({glia::text(m, " x ", k, " x ", n, ", transposed factor ",
+                                       static_cast<int>(transposed)),
+                            [=](const glia::device& d) {
+                              return d.run(
+                                  kernels::matmul{transposed},
+                                  drawn(d, first ? glia::shape{k, m} : glia::shape{m, k}, 1),
+                                  drawn(d, second ? glia::shape{n, k} : glia::shape{k, n}, 2));
+                            }});
+        }
+      }
+    }
+  }
+  result.push_back(
+      {"packed weights", [](const glia::device& d) {
+         const auto w = drawn(d, {530, 70}, 2);
+         const auto packed = d.run(kernels::pack_panels{}, w, glia::tensor{});
+         return d.run(kernels::packed_dense{}, drawn(d, {1, 530}, 1), w, drawn(d, {70}, 3), packed);
+       }});
+  result.push_back({"a convolution with a window of one pixel", [](const glia::device& d) {
+                      return d.run(kernels::conv2d{}, drawn(d, {3, 5, 7, 40}, 1),
+                                   drawn(d, {1, 1, 40, 33}, 2), glia::tensor{});
+                    }});
+  result.push_back({"its gradient", [](const glia::device& d) {
+                      return d.run(kernels::conv2d_kernel_gradient{}, drawn(d, {3, 5, 7, 40}, 1),
+                                   drawn(d, {3, 5, 7, 33}, 2));
+                    }});
+  result.push_back({"a convolution", [](const glia::device& d) {
+                      return d.run(kernels::conv2d{{3, 3}}, drawn(d, {2, 5, 7, 40}, 1),
+                                   drawn(d, {3, 3, 40, 33}, 2), glia::tensor{});
+                    }});
+  return result;
+}
+
+/// Rounds to the nearest number with 8 significant bits, ties to even.
+float rounded(float x) {
+  int exponent = 0;
+  const float fraction = std::frexp(x, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
+}
+
+}  // namespace
+
+TEST_CASE("products in tiles add 32 products at a time, even and odd ones apart") {
+  constexpr std::size_t k = 600;
+  const glia::device device = tile_cpu(1);
+  const glia::tensor a = drawn(device, {1, k}, 1);
+  const glia::tensor b = drawn(device, {k, 1}, 2);
+  const std::vector<float> x = values_of(device, a);
+  const std::vector<float> y = values_of(device, b);
+  float total = 0;
+  constexpr std::size_t part = 512;
+  for (std::size_t begin = 0; begin < k; begin += part) {
+    const std::size_t end = std::min(k, begin + part);
+    float sum = 0;
+    for (std::size_t first = begin; first < end; first += 32) {
+      float both[2] = {};
+      for (std::size_t i = first; i < std::min(end, first + 32); ++i) {
+        both[i % 2] = std::fma(rounded(x[i]), rounded(y[i]), both[i % 2]);
+      }
+      sum += both[0] + both[1];
+    }
+    total = begin == 0 ? sum : total + sum;
+  }
+  CHECK(values_of(device, device.run(kernels::matmul{}, a, b))[0] == total);
+}
+
+TEST_CASE("products in tiles have the same bits with all instruction sets and threads") {
+  for (const product& p : products()) {
+    INFO(p.name);
+    const auto on = [&](const glia::device& device) { return values_of(device, p.run(device)); };
+    const std::vector<float> expected = on(tile_cpu(1));
+    CHECK((on(tile_cpu(3)) == expected));
+    CHECK((on(tile_cpu(2, isa::avx2)) == expected));
+    CHECK((on(tile_cpu(2, isa::baseline)) == expected));
+  }
+}
+
+TEST_CASE("tile registers give the bits of their emulation") {
+#if defined(__x86_64__) && defined(__linux__)
+  if (glia::cpu_loops::best_isa() < isa::avx512 || __builtin_cpu_supports("avx512bf16") == 0) {
+    GLIA_SKIP("this processor has no AVX512-BF16");
+  }
+  // Without tile registers, each instruction for them is computed by a signal handler.
+  std::optional<test::tile_processor> processor;
+  if (!glia::platform::request_tile_registers()) {
+    processor.emplace();
+  }
+  const glia::cpu_products in_registers{[](isa) -> const glia::cpu_loops::rounded_loops<float>* {
+    namespace loops = glia::cpu_loops;
+    return &loops::bfloat16_loops_of<loops::amx_bf16::vector_loops,
+                                     loops::avx512_bf16::vector_loops>;
+  }};
+  for (const product& p : products()) {
+    INFO(p.name);
+    const std::vector<float> expected =
+        values_of(tile_cpu(1, isa::avx2), p.run(tile_cpu(1, isa::avx2)));
+    for (const std::size_t threads : {1U, 2U}) {
+      const glia::device device = glia::cpu({.threads = threads, .products = in_registers});
+      CHECK((values_of(device, p.run(device)) == expected));
+    }
+  }
+  CHECK((!processor.has_value() || test::tile_instructions_run > 0));
+#else
+  GLIA_SKIP("tile registers are used on Linux only");
+#endif
+}
+
+TEST_CASE("a cpu with products in tiles conforms") {
+  constexpr double unit = 1.0 / 256;  // bfloat16 has 8 significant bits
+  for (const auto& result :
+       glia::testing::run_conformance({tile_cpu(2)}, {.bfloat16_operands = true})) {
+    INFO("device " << result.candidate << ", " << result.name << ": error " << result.error);
+    const bool attends = result.name.starts_with("attention");
+    const bool chained = result.name.find(" convolutions of ") != std::string::npos;
+    CHECK(result.passed(chained ? 64 * unit : attends ? unit : tolerance::float_kernel));
+  }
+}
