@@ -44,7 +44,7 @@ class thread_pool {
     // A loop of a caller has two threads or more.
     crew_->loops = std::vector<loop>(threads / 2);
     for (loop& job : crew_->loops) {
-      job.parts = std::vector<part>(std::min(threads, most_parts));
+      job.parts = std::vector<part>(std::min(threads, max_parts));
     }
     crew_->size = threads;
     crew_->threads.reserve(threads - 1);
@@ -114,7 +114,7 @@ class thread_pool {
   // release its own core.
   static constexpr int spins_before_yield = 4000;
 
-  static constexpr std::size_t most_parts = 64;
+  static constexpr std::size_t max_parts = 64;
   // Tickets are compared by the difference of their loops' numbers, modulo 2^32. A part that gets
   // no index of many short loops needs a new ticket before that overflows.
   static constexpr std::uint32_t tickets_renewed = 0xFFFF;
@@ -166,8 +166,8 @@ class thread_pool {
     std::atomic<const void*> context{nullptr};
     std::atomic<std::size_t> count{0};
     std::atomic<std::ptrdiff_t> helpers{0};  // number of threads that may still join the caller
-    alignas(64) std::atomic<std::size_t> done{0};  // number of indices, without the caller's own
     std::vector<part> parts;
+    alignas(64) std::atomic<std::size_t> done{0};  // number of indices, without the caller's own
 
     void open(std::size_t n, function body, const void* argument, std::ptrdiff_t places) {
       // The number changes first: a late thread that sees a new field must see an odd number.

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <glia/backends/bfloat16_impl.hpp>
 #include <optional>
 #include <string>
 #include <vector>
