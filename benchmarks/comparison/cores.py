@@ -1,4 +1,4 @@
-"""Strong scaling: the same work with 1, 2, 4 ... threads, and what two threads let expect of more."""
+"""Strong scaling: the same work with 1, 2, 4 ... threads, and a prediction for more of them."""
 
 import copy
 import datetime
@@ -22,14 +22,15 @@ def thread_counts():
 
 def fitted(times):
     """The times a and b for which a + b / threads is closest to the times by the number of threads: least squares of
-    relative errors, with a >= 0. No thread shares a, and all threads share b."""
+    relative errors, with a, b >= 0. No thread shares a, and all threads share b."""
     if len(times) < 2:
         return None
     weights = [(1 / time, 1 / (threads * time)) for threads, time in times.items()]
     aa, ab, bb = (sum(w[i] * w[j] for w in weights) for i, j in ((0, 0), (0, 1), (1, 1)))
     sums = [sum(w[i] for w in weights) for i in (0, 1)]
     alone = max(0.0, (sums[0] * bb - sums[1] * ab) / (aa * bb - ab * ab))
-    return alone, (sums[1] - alone * ab) / bb
+    shared = (sums[1] - alone * ab) / bb
+    return (alone, shared) if shared >= 0 else (sums[0] / aa, 0.0)
 
 
 def compare(_, options):

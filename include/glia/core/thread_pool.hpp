@@ -115,8 +115,8 @@ class thread_pool {
   static constexpr int spins_before_yield = 4000;
 
   static constexpr std::size_t max_parts = 64;
-  // Tickets are compared by the difference of their loops' numbers, modulo 2^32. A part that gets
-  // no index of many short loops needs a new ticket before that overflows.
+  // Tickets are compared by the difference of their loops' numbers. Parts that stay unused get a
+  // new ticket before the difference overflows.
   static constexpr std::uint32_t tickets_renewed = 0xFFFF;
 
   /// Consecutive indices of a loop. One thread begins with them; threads that have finished their
@@ -182,26 +182,28 @@ class thread_pool {
           p.ticket.store(part::ticket_of(closed, 0), std::memory_order_relaxed);
         }
       }
-      helpers.store(places, std::memory_order_release);
       number.store(closed + 1, std::memory_order_release);
+      helpers.store(places, std::memory_order_release);
     }
 
     /// Calls the body until no index is left, and returns the number of calls.
     std::size_t take_indices(std::size_t thread) {
       const std::uint32_t current = number.load(std::memory_order_acquire);
-      const std::uint64_t n = count.load(std::memory_order_acquire);
+      const std::size_t n = count.load(std::memory_order_acquire);
       const function body = call.load(std::memory_order_acquire);
       const void* argument = context.load(std::memory_order_acquire);
       if (current % 2 == 1 || number.load(std::memory_order_acquire) != current) {
         return 0;  // the fields are those of two loops
       }
+      // The first `longer` parts have one index more.
+      const std::size_t used = std::min(n, parts.size());
+      const std::size_t length = n / std::max<std::size_t>(used, 1);
+      const std::size_t longer = n - length * used;
       std::size_t calls = 0;
-      const auto begin_of = [&](std::size_t p) {
-        return static_cast<std::size_t>((n * p + parts.size() - 1) / parts.size());
-      };
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        const std::size_t p = (thread + i) % parts.size();
-        calls += parts[p].take(current, begin_of(p), begin_of(p + 1),
+      for (std::size_t i = 0, p = thread; i < used; ++i, ++p) {
+        p = p < used ? p : p % used;
+        const std::size_t begin = p * length + std::min(p, longer);
+        calls += parts[p].take(current, begin, begin + length + (p < longer ? 1 : 0),
                                [&](std::size_t index) { body(argument, index, thread); });
       }
       return calls;

@@ -76,7 +76,7 @@ struct pack_transformed {
         {(1 + w.shape[0]) * (1 + w.shape[1]), 1 + w.shape[2], pack_panels::filled_up(w.shape[3])});
   }
   [[nodiscard]] static double flops(const tensor_spec& w) {
-    const double additions = w.shape[0] == 2 ? 5 : 42;
+    const double additions = w.shape[0] == 2 ? 5 : 35;
     return additions * detail::count({w.shape[2], w.shape[3]});
   }
   [[nodiscard]] static batch_axes<1, 1> axes(const tensor_spec&) {

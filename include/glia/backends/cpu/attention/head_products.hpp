@@ -72,9 +72,7 @@ class head_products {
   void multiply(const matrix<T>& a, const T* b, std::size_t packed_depth, std::size_t depth,
                 std::size_t columns, std::size_t rows, const strided_rows<T>& c, bool add) const {
     if (const rounded_loops<T>* const rounded = team_->rounded<T>()) {
-      alignas(64) T words[detail::product_chain * padded(tile_rows)];
-      rounded->multiply_packed(a, b, packed_depth * width, c.data, c.step, {rows, columns, depth},
-                               words, add);
+      multiply_words(*rounded, a, b, packed_depth, {rows, columns, depth}, c, add);
       return;
     }
     const std::size_t a_row = a.transposed ? 1 : a.row_step;
@@ -92,6 +90,15 @@ class head_products {
   }
 
  private:
+  // A separate function, because its array would be in the frame of all products.
+  [[gnu::noinline]] static void multiply_words(const rounded_loops<T>& rounded, const matrix<T>& a,
+                                               const T* b, std::size_t packed_depth,
+                                               const kernels::matmul_sizes& s,
+                                               const strided_rows<T>& c, bool add) {
+    alignas(64) T words[detail::product_chain * padded(tile_rows)];
+    rounded.multiply_packed(a, b, packed_depth * width, c.data, c.step, s, words, add);
+  }
+
   Loops loops_;
   const workers* team_;
 };

@@ -67,15 +67,24 @@ class convolution {
     }
     const clamp_range<T> range(map);
     const epilogue<T> last{nullptr, kernels::clamps(map) ? kernels::identity_map : map};
-    if (transforms(s) &&
-        winograd_convolution<T>(*team_, s).compute(memory, x, w, transformed, bias, range, y)) {
-      if (!last.empty()) {
-        const std::size_t length = s.ow * s.o;
-        team_->for_rows(s.n * s.oh, length, [&](auto loops, std::size_t row, std::size_t rows) {
-          last.apply(loops, y + row * length, length, rows, 0, length);
-        });
+    if (transforms(s)) {
+      if (s.n == 1 && team_->threads() == 1) {
+        reserve(s, memory);
       }
-      return;
+      if (winograd_convolution<T>(*team_, s).compute(memory, x, w, transformed, bias, range, y)) {
+        apply(last, s, y);
+        return;
+      }
+      if (s.n > 1) {
+        // Images without such numbers keep their bits.
+        kernels::window_sizes image = s;
+        image.n = 1;
+        for (std::size_t i = 0; i < s.n; ++i) {
+          conv2d(x + i * s.h * s.w * s.c, w, bias, map, y + i * s.oh * s.ow * s.o, image, memory,
+                 transformed);
+        }
+        return;
+      }
     }
     const patch_convolution<T> c(s, memory);
     const depthwise_convolution<T> d(c);
@@ -240,6 +249,27 @@ class convolution {
  private:
   // With fewer images, rows are distributed over the threads as well.
   static constexpr std::size_t few_images = 8;
+
+  /// Makes sure that `memory` has free blocks for a convolution without transforms. For real time,
+  /// memory must not depend on the numbers.
+  void reserve(const kernels::window_sizes& s, const memory_pool& memory) const {
+    const patch_convolution<T> c(s, memory);
+    with_isa(team_->level(), [&](auto loops) {
+      const detail::host_tensor<T> packed = c.packed_memory(loops, memory);
+      const detail::host_tensor<T> scratch(
+          memory, {std::size_t{1}, c.band_size(rows_per_block(s, c.rows_per_band()))});
+    });
+  }
+
+  /// Applies the last step to all outputs.
+  void apply(const epilogue<T>& last, const kernels::window_sizes& s, T* y) const {
+    const std::size_t length = s.ow * s.o;
+    if (!last.empty()) {
+      team_->for_rows(s.n * s.oh, length, [&](auto loops, std::size_t row, std::size_t rows) {
+        last.apply(loops, y + row * length, length, rows, 0, length);
+      });
+    }
+  }
 
   /// Returns whether the factors of a convolution are rounded. A depthwise convolution computes so
   /// few products that rounding would not pay off.

@@ -78,13 +78,22 @@ class patch_convolution {
                                             const memory_pool& memory) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
     const std::size_t panel_count = panels<Loops>(s_.group_outputs());
-    detail::host_tensor<T> packed(memory, {s_.groups * panel_count, 1 + depth_, width});
+    detail::host_tensor<T> packed = packed_memory(loops, memory);
     for (std::size_t group = 0; group < s_.groups; ++group) {
       const std::size_t first = group * s_.group_outputs();
       pack_panels(loops, w + first, s_.o, bias == nullptr ? nullptr : bias + first, depth_,
                   s_.group_outputs(), packed.data() + group * panel_count * (1 + depth_) * width);
     }
     return packed;
+  }
+
+  /// Returns memory for the panels that `pack` makes.
+  template <class Loops>
+  [[nodiscard]] detail::host_tensor<T> packed_memory(const Loops&,
+                                                     const memory_pool& memory) const {
+    return {memory,
+            {s_.groups * panels<Loops>(s_.group_outputs()), 1 + depth_,
+             Loops::template panel_width<T>}};
   }
 
   /// Calls body(panel, group, first output, number of outputs) for each panel that `pack` makes.

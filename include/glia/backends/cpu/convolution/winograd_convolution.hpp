@@ -26,12 +26,12 @@ template <class T>
 class winograd_convolution {
  public:
   winograd_convolution(const workers& team, const kernels::window_sizes& s)
-      : team_(&team),
-        s_(s),
-        tiles_(tiles_of(s)),
-        block_(std::clamp(tile_bytes / (products * s.c * sizeof(T)) / 12, std::size_t{1},
-                          std::size_t{8}) *
-               12) {}
+      : team_(&team), s_(s), tiles_(tiles_of(s)) {
+    constexpr std::size_t tile_rows = 12, max_block = 96;
+    const std::size_t cached = tile_bytes / (products * s.c * sizeof(T)) / tile_rows * tile_rows;
+    const std::size_t share = (tiles_.count + team.threads() - 1) / team.threads();
+    block_ = std::min(std::clamp(cached, tile_rows, max_block), share);
+  }
 
   /// Computes y = x * w + bias, clamped. `packed` is the result of `pack_transformed` for w, or
   /// null. Returns false if a number is not finite, because differences of pixels spread it to its
@@ -119,7 +119,8 @@ class winograd_convolution {
   const workers* team_;
   kernels::window_sizes s_;
   winograd_tiles tiles_;
-  std::size_t block_;  // number of tiles that are processed together
+  // Number of tiles that are processed together. It does not change the bits.
+  std::size_t block_ = 0;
 };
 
 }  // namespace glia::cpu_loops

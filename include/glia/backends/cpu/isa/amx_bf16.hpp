@@ -106,8 +106,8 @@ struct vector_loops : avx512_bf16::vector_loops {
     _tile_loadconfig(&shapes);
   }
 
-  /// Makes the compiler write what it has not written to memory yet. g++ 12 does not know that
-  /// instructions for tiles read memory.
+  /// Makes the compiler complete pending stores. g++ 12 does not know that instructions for tiles
+  /// read memory.
   static void write_memory(const void* address) { asm volatile("" : : "r"(address) : "memory"); }
 
   template <bool Bottom, bool Right, class T>

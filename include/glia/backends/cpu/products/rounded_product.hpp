@@ -25,6 +25,11 @@ class rounded_product {
 
   static constexpr std::size_t part = detail::product_chain;
   static constexpr std::size_t width = Loops::template panel_width<float>;
+  // Blocks of rows are whole tiles, for which left_size has room.
+  static_assert((row_blocks::max_rows + Loops::tile_patches - 1) / Loops::tile_patches *
+                        Loops::tile_patches <=
+                    (row_blocks::max_rows + width - 1) / width * width ||
+                row_blocks::max_rows % Loops::tile_patches == 0);
 
   /// Returns the number of words for `depth` factors of a row or column.
   [[nodiscard]] static constexpr std::size_t words(std::size_t depth) {
@@ -164,8 +169,10 @@ class rounded_product {
                               std::size_t panel_step, float* c, std::size_t c_row, const sizes& s,
                               float* scratch, bool add = false) {
     const left_matrix left{loops, a};
-    for (std::size_t row = 0; row < s.m; row += row_blocks::max_rows) {
-      const std::size_t rows = std::min(row_blocks::max_rows, s.m - row);
+    constexpr std::size_t max_rows =
+        row_blocks::max_rows / Loops::tile_patches * Loops::tile_patches;
+    for (std::size_t row = 0; row < s.m; row += max_rows) {
+      const std::size_t rows = std::min(max_rows, s.m - row);
       multiply_block(loops, packing(left, row, rows, scratch), s.k, panels, panel_step,
                      c + row * c_row, c_row, rows, s.n, add);
     }
