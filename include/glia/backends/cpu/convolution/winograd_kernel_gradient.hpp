@@ -26,7 +26,7 @@ class winograd_kernel_gradient {
   /// Returns whether the tiles are enough to outweigh the transforms of the weights. `transforms`
   /// must apply.
   [[nodiscard]] static bool applies(const kernels::window_sizes& s) {
-    constexpr std::size_t min_tiles = 128;
+    constexpr std::size_t min_tiles = 32;
     return tiles_of(s).count >= min_tiles;
   }
 
