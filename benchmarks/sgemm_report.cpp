@@ -1,14 +1,47 @@
 // Measures what this machine gives at best: OpenBLAS's single-precision product of large matrices
-// on the given number of threads. Prints one JSON line.
+// on the given number of threads, and how long a cache line takes from one core to another. Prints
+// one JSON line.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <glia/backends/cpu/isa/blas.hpp>
 #include <glia/backends/cpu/products/gemm.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <vector>
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Two threads write a number in turns. On processors with several dies, the time depends on the
+/// cores that the system gives them.
+double transfer_nanoseconds() {
+  constexpr int turns = 50000;
+  std::atomic<int> turn{0};
+  const auto take_turns = [&](int first) {
+    for (int i = first; i < 2 * turns; i += 2) {
+      for (int spins = 0; turn.load(std::memory_order_acquire) != i; ++spins) {
+        if (spins > 10000) {
+          std::this_thread::yield();  // both threads may have one core
+        }
+      }
+      turn.store(i + 1, std::memory_order_release);
+    }
+  };
+  std::thread other(take_turns, 1);
+  const auto start = std::chrono::steady_clock::now();
+  take_turns(0);
+  other.join();
+  return 1e9 * seconds_since(start) / (2 * turns);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   int threads = 2;
@@ -31,11 +64,11 @@ int main(int argc, char** argv) {
     const auto start = std::chrono::steady_clock::now();
     glia::cpu_loops::gemm<float>(size, size, size, {a.data(), size}, {b.data(), size}, 0.0F,
                                  c.data(), size);
-    best = std::min(
-        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(best, seconds_since(start));
   }
   const auto n = static_cast<double>(size);
   std::cout << nlohmann::json{{"gflops", 2 * n * n * n / best / 1e9},
+                              {"transfer_ns", threads > 1 ? transfer_nanoseconds() : 0},
                               {"threads", threads},
                               {"blas", glia::cpu_loops::blas_name()}}
             << '\n';

@@ -38,16 +38,17 @@ def compare(_, options):
     measured = [*rows.digits(), *map(rows.network, networks.COMPARISONS), *rows.files()]
     for row in measured:
         own = [contestant for contestant in row.contestants if contestant.name == "glia"]
-        times = {}
+        times, transfers = {}, []
         for threads in counts:
             of_threads = copy.copy(options)
             of_threads.threads = threads
-            results, skipped, _ = run_rounds(own, [row.batch], of_threads)
+            results, skipped, peaks = run_rounds(own, [row.batch], of_threads)
+            transfers += [peak["transfer_ns"] for peak in peaks if threads > 1]
             if not skipped:
                 times[threads] = statistics.median(results["glia", row.batch].epoch_seconds()) / 60 * row.batch
         if 1 not in times:
             continue
-        cells = [row.title, row.batch, f"{times[1]:.2f} ms",
+        cells = [row.title, row.batch, f"{statistics.median(transfers):.0f} ns" if transfers else "", f"{times[1]:.2f} ms",
                  *(f"{times[1] / times[threads]:.2f}" if threads in times else "" for threads in counts[1:])]
         if model := fitted(times):
             serial, shared = model
@@ -55,12 +56,13 @@ def compare(_, options):
                       *(f"{times[1] / (serial + shared / threads):.1f}" for threads in PREDICTED if threads > counts[-1])]
         out.append(f"| {' | '.join(map(str, cells))} |")
     _, about = machine([measure_sgemm(counts[-1])])
-    columns = ["network", "batch", "1 thread", *(f"{threads} threads, times as fast" for threads in counts[1:])]
+    columns = ["network", "batch", "cache line to another core", "1 thread", *(f"{threads} threads, times as fast" for threads in counts[1:])]
     if len(counts) > 1:
         columns += ["not shared", *(f"{threads} threads, model" for threads in PREDICTED if threads > counts[-1])]
     head = [f"# More threads, {datetime.date.today()}", "", about, "",
             f"| {' | '.join(columns)} |", "| --- " * len(columns) + "|"]
     tail = ["", f"Medians of {options.rounds} rounds, without each process's first epoch. The model is a time that no threads "
             "share, and one that all", "share equally (Amdahl); it knows nothing of the bandwidth of memory, nor of cores "
-            "that slow down together."]
+            "that slow down together. A cache line to another core takes longer if the cores are on different dies.",
+            "Virtual machines can move between the two, row by row."]
     return "\n".join(head + out + tail) + "\n"
