@@ -19,13 +19,15 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Two threads write a number in turns. On processors with several dies, the time depends on the
-/// cores that the system gives them.
+/// Two threads write a number in turns: the median of many measurements, because both threads may
+/// begin on one core. On processors with several dies, the time depends on the cores that the
+/// system gives them.
 double transfer_nanoseconds() {
-  constexpr int turns = 50000;
+  constexpr int turns = 1000;
+  constexpr int measurements = 101;
   std::atomic<int> turn{0};
-  const auto take_turns = [&](int first) {
-    for (int i = first; i < 2 * turns; i += 2) {
+  const auto take_turns = [&](int first, int end) {
+    for (int i = first; i < end; i += 2) {
       for (int spins = 0; turn.load(std::memory_order_acquire) != i; ++spins) {
         if (spins > 10000) {
           std::this_thread::yield();  // both threads may have one core
@@ -34,11 +36,16 @@ double transfer_nanoseconds() {
       turn.store(i + 1, std::memory_order_release);
     }
   };
-  std::thread other(take_turns, 1);
-  const auto start = std::chrono::steady_clock::now();
-  take_turns(0);
+  std::thread other([&] { take_turns(1, measurements * turns); });
+  std::vector<double> times;
+  for (int i = 0; i < measurements; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    take_turns(i * turns, (i + 1) * turns);
+    times.push_back(1e9 * seconds_since(start) / turns);
+  }
   other.join();
-  return 1e9 * seconds_since(start) / (2 * turns);
+  std::nth_element(times.begin(), times.begin() + measurements / 2, times.end());
+  return times[measurements / 2];
 }
 
 }  // namespace
