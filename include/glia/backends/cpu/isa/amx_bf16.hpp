@@ -23,7 +23,7 @@ namespace glia::cpu_loops::amx_bf16 {
 /// multiply_tile_by_chains in loops/rounding.inl describes.
 struct vector_loops : avx512_bf16::vector_loops {
   static constexpr std::size_t tile_patches = 32;
-  static constexpr bool needs_rows = true;
+  static constexpr bool in_tiles = true;
 
   /// Tile registers of whole size while this object lives. A thread must have one to multiply.
   class tile_state {
@@ -60,16 +60,6 @@ struct vector_loops : avx512_bf16::vector_loops {
         T* const target = c + i * c_row + r * side;
         simd::store(add ? sum + simd::load(target) : sum, target);
       }
-    }
-  }
-
-  template <class T>
-  static void multiply_row(const T* a, std::size_t /*a_step*/, const T* b, std::size_t panel_step,
-                           std::size_t depth, std::size_t /*most_depth*/, std::size_t panels, T* c,
-                           bool add = false) {
-    for (std::size_t p = 0; p < panels; ++p) {
-      multiply_tile(a, depth, 1, b + p * panel_step, 2 * side, depth, c + p * 2 * side, 2 * side, 1,
-                    2, add);
     }
   }
 

@@ -36,9 +36,9 @@ static void round_rows(const float* x, std::size_t x_step, std::size_t depth, st
   }
 }
 
-// Loops with tile registers need rows of consecutive words, and an object of this type while they
-// multiply.
-static constexpr bool needs_rows = false;
+// Whether products are computed in tiles, as by tile registers: each row of the first factor is
+// consecutive words, and a single row is a tile, too. A thread has a tile_state while it multiplies.
+static constexpr bool in_tiles = false;
 struct tile_state {};
 
 // Computes the same as multiply_tile in the order of tile registers: for 32 factors at a time, the

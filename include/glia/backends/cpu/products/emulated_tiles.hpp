@@ -8,22 +8,14 @@ namespace glia::cpu_loops {
 /// of tile registers.
 template <class Loops>
 struct emulated_tiles : Loops {
+  static constexpr bool in_tiles = true;
+
   template <class T>
   static void multiply_tile(const T* a, std::size_t a_row, std::size_t a_step, const T* b,
                             std::size_t b_row, std::size_t depth, T* c, std::size_t c_row,
                             std::size_t rows, std::size_t registers, bool add) {
     Loops::multiply_tile_by_chains(a, a_row, a_step, b, b_row, depth, c, c_row, rows, registers,
                                    add);
-  }
-  template <class T>
-  static void multiply_row(const T* a, std::size_t a_step, const T* b, std::size_t panel_step,
-                           std::size_t depth, std::size_t /*most_depth*/, std::size_t panels, T* c,
-                           bool add = false) {
-    constexpr std::size_t width = Loops::template panel_width<T>;
-    for (std::size_t p = 0; p < panels; ++p) {
-      Loops::multiply_tile_by_chains(a, 0, a_step, b + p * panel_step, width, depth, c + p * width,
-                                     width, 1, 2, add);
-    }
   }
 };
 

@@ -27,9 +27,8 @@ class rounded_product {
   static constexpr std::size_t width = Loops::template panel_width<float>;
   // Blocks of rows are whole tiles, for which left_size has room.
   static_assert((row_blocks::max_rows + Loops::tile_patches - 1) / Loops::tile_patches *
-                        Loops::tile_patches <=
-                    (row_blocks::max_rows + width - 1) / width * width ||
-                row_blocks::max_rows % Loops::tile_patches == 0);
+                    Loops::tile_patches <=
+                (row_blocks::max_rows + width - 1) / width * width);
 
   /// Returns the number of words for `depth` factors of a row or column.
   [[nodiscard]] static constexpr std::size_t words(std::size_t depth) {
@@ -97,7 +96,7 @@ class rounded_product {
     void pack(std::size_t row, std::size_t rows, std::size_t first, std::size_t depth,
               float* target) const {
       const matrix<float> source = a.rows_from(row).columns_from(first);
-      if (a.transposed && Loops::needs_rows) {
+      if (a.transposed && Loops::in_tiles) {
         pack_transposed_rows(loops, source, rows, depth, target);
         return;
       }
@@ -111,8 +110,8 @@ class rounded_product {
     }
     /// Returns the rows that `pack` packed.
     [[nodiscard]] left_rows view(std::size_t rows, std::size_t depth, const float* packed) const {
-      return a.transposed && !Loops::needs_rows ? left_rows{packed, 1, padded(rows)}
-                                                : left_rows{packed, words(depth), 1};
+      return a.transposed && !Loops::in_tiles ? left_rows{packed, 1, padded(rows)}
+                                              : left_rows{packed, words(depth), 1};
     }
   };
 
@@ -130,7 +129,7 @@ class rounded_product {
       const left_rows a = left(first, depth);
       const float* const b = panels + words(first) * width;
       const bool adds = add || first > 0;
-      const std::size_t whole = rows == 1 ? columns / width : 0;
+      const std::size_t whole = rows == 1 && !Loops::in_tiles ? columns / width : 0;
       if (whole > 0) {
         loops.multiply_row(a.data, a.step, b, panel_step, words(depth), words(part), whole, c,
                            adds);
