@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <glia/backends/cpu.hpp>
@@ -122,4 +123,32 @@ TEST_CASE("the bits of a 3 x 3 convolution depend neither on the batch nor on th
     CHECK((convolved(device, {x.begin() + last, x.end()}, w) ==
            std::vector<float>(whole.begin() + last, whole.end())));
   }
+}
+
+TEST_CASE("a number that is not finite does not change the bits of other images") {
+  const glia::cpu<float> device({.threads = 2});
+  const auto check = [&](const auto& compute, std::vector<float> x) {
+    const std::vector<float> finite = compute(x);
+    const std::size_t size = finite.size() / 3;
+    x[x.size() / 2] = std::nanf("");
+    const std::vector<float> y = compute(x);
+    const auto equal = [&](std::size_t image) {
+      const auto first = static_cast<std::ptrdiff_t>(image * size);
+      const auto end = first + static_cast<std::ptrdiff_t>(size);
+      return std::equal(y.begin() + first, y.begin() + end, finite.begin() + first);
+    };
+    CHECK(equal(0));
+    CHECK_FALSE(equal(1));
+    CHECK(equal(2));
+  };
+  check([&](const auto& x) { return convolved(device, x, weights()); }, images(3));
+  const auto pooled = [&](const std::vector<float>& x) {
+    const kernels::conv2d_max_pool2d k{
+        {{2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1, {2, 2, 2, 2}}, kernels::identity_map, false};
+    const glia::tensor w =
+        test::tensor_of(device, {2, 2, 32, 32}, glia::testing::test_values({2, 2, 32, 32}, 3));
+    return test::values_of(
+        device, device.run(k, test::tensor_of(device, {3, 9, 7, 32}, x), w, glia::tensor{})[0]);
+  };
+  check(pooled, images(3));
 }

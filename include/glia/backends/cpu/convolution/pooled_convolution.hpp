@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "glia/backends/cpu/convolution/convolution.hpp"
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
@@ -82,11 +83,15 @@ class pooled_convolution {
     const bool in_registers =
         pool.window.height == 2 && pool.window.width == 2 && c.depth() <= max_direct_depth;
     with_isa(team_->level(), [&](auto loops) {
-      if (winograd_pooling<T>::template applies<decltype(loops)>(s, pool.window) &&
-          run_winograd(loops,
-                       winograd_pooling<T>(loops, *team_, w.plain, w.transformed, s, pool, memory),
-                       x, w.bias, clamp, y, position, memory)) {
-        return;
+      if (winograd_pooling<T>::template applies<decltype(loops)>(s, pool.window)) {
+        const winograd_pooling<T> winograd(loops, *team_, w.plain, w.transformed, s, pool, memory);
+        if (run_winograd(loops, winograd, x, w.bias, clamp, y, position, memory)) {
+          return;
+        }
+        if (s.n > 1) {
+          forward_apart(x, w, map, y, position, s, pool, memory);
+          return;
+        }
       }
       if (team_->rounded<T>() != nullptr && !in_registers &&
           !depthwise_convolution<T>::applies(s)) {
@@ -125,6 +130,20 @@ class pooled_convolution {
         }
       });
     });
+  }
+
+  /// Computes y and `position` image by image, because one has a number that is not finite: the
+  /// others keep their bits.
+  void forward_apart(const T* x, const given_weights& w, const unary_map& map, T* y,
+                     std::uint8_t* position, kernels::window_sizes s, kernels::window_sizes pool,
+                     const memory_pool& memory) const {
+    const std::size_t images = std::exchange(s.n, 1);
+    pool.n = 1;
+    for (std::size_t i = 0; i < images; ++i) {
+      const std::size_t target = i * pool.oh * pool.ow * s.o;
+      forward(x + i * s.h * s.w * s.c, w, map, y + target,
+              position == nullptr ? nullptr : position + target, s, pool, memory);
+    }
   }
 
   /// Computes the convolution of rounded factors and then the pooling.
