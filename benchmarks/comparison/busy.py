@@ -1,6 +1,7 @@
 """Times while another program keeps one core busy, beside times on a quiet machine."""
 
 import contextlib
+import dataclasses
 import datetime
 import os
 import statistics
@@ -8,7 +9,7 @@ import subprocess
 import sys
 
 from . import rows
-from .contest import Results, better_core, machine, measure_sgemm, run_once
+from .contest import machine, run_rounds
 
 PROGRAMS = ["mnist_mlp_report", "mnist_cnn_report", "network_report", "onnx_report", "sgemm_report"]
 BATCHES = None  # each network has its own
@@ -29,29 +30,18 @@ def busy_core():
 def compare(_, options):
     out, skipped, peaks = [], {}, []
     for row in [*rows.digits(), rows.network("gru", "GRU 128 over sequences (25, 256), training"), *rows.files()]:
-        results, left_out = {}, {}
-        for _ in range(options.rounds):
-            peaks.append(measure_sgemm(options.threads, better_core()))
-            for contestant in row.contestants:
-                for state in (contextlib.nullcontext, busy_core):
-                    if contestant.name in left_out:
-                        continue
-                    print(f"{row.title}: {contestant.name}{', busy' if state is busy_core else ''}", file=sys.stderr)
-                    with state():
-                        lines, reason = run_once(contestant, row.batch, options)
-                    if lines is None:
-                        left_out[contestant.name] = reason
-                        continue
-                    results.setdefault((contestant.name, state is busy_core), Results()).add(lines)
+        pairs = [(one, dataclasses.replace(one, name=f"{one.name}, one core busy", beside=busy_core)) for one in row.contestants]
+        results, left_out, measured = run_rounds([one for pair in pairs for one in pair], [row.batch], options)
         skipped |= {f"{name}, {row.title}": reason for name, reason in left_out.items()}
-        times = {key: statistics.median(r.epoch_seconds()) / 60 * row.batch for key, r in results.items()}
-        for contestant in row.contestants:
-            if (contestant.name, True) not in times or ("glia", True) not in times:
-                continue
-            quiet, busy = times[contestant.name, False], times[contestant.name, True]
-            version = results[contestant.name, True].last("version")
-            out.append(f"| {row.title} | {row.batch} | {contestant.versioned(version)} | {quiet:.2f} ms | {busy:.2f} ms | "
-                       f"{busy / quiet:.2f} | {busy / times['glia', True]:.2f} |")
+        peaks += measured
+        times = {name: statistics.median(r.epoch_seconds()) / 60 * row.batch for (name, _), r in results.items()}
+        reference = times.get(pairs[0][1].name, float("nan"))
+        for one, beside_other in pairs:
+            if one.name in times and beside_other.name in times:
+                quiet, busy = times[one.name], times[beside_other.name]
+                version = results[one.name, row.batch].last("version")
+                out.append(f"| {row.title} | {row.batch} | {one.versioned(version)} | {quiet:.2f} ms | {busy:.2f} ms | "
+                           f"{busy / quiet:.2f} | {busy / reference:.2f} |")
     _, about = machine(peaks)
     head = [f"# With one core busy, {options.threads} threads, {datetime.date.today()}", "", about, "",
             "| network | batch | | quiet | one core busy | busy / quiet | busy / glia's busy |",

@@ -1,5 +1,6 @@
 """Runs programs that print JSON lines, in turns, and keeps what they print."""
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -10,6 +11,7 @@ import re
 import statistics
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -33,6 +35,7 @@ class Contestant:
     epochs: int
     images: int = 60000
     bfloat16: list = None  # flags for products in bfloat16; None: it has none
+    beside: Callable = contextlib.nullcontext  # makes a context manager: what happens during each run
 
     def versioned(self, version):
         """"PyTorch 2, eager" of 2.15.0 is "PyTorch 2.15.0, eager"."""
@@ -49,11 +52,6 @@ class Results:
 
     epochs: list = field(default_factory=list)
     facts: list = field(default_factory=list)
-
-    def add(self, lines):
-        """Adds the JSON lines of a run."""
-        self.epochs += [line for line in lines if line.get("epoch", 0) > 1]
-        self.facts += [line for line in lines if "epoch" not in line]
 
     def epoch_seconds(self):
         """Seconds for 60,000 images, of each epoch."""
@@ -89,8 +87,9 @@ def run_once(contestant, batch, options):
         return None, f"not installed (benchmarks/peers/setup{flag} installs it)"
     arguments = ["--data", options.data, "--epochs", contestant.epochs, "--batch", batch,
                  "--threads", options.threads, "--images", contestant.images, "--seed", 1]
-    done = subprocess.run([str(part) for part in contestant.command + arguments], env=environment(contestant),
-                          capture_output=True, text=True, check=False)
+    with contestant.beside():
+        done = subprocess.run([str(part) for part in contestant.command + arguments], env=environment(contestant),
+                              capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
         return None, f"did not run: {reason}"
@@ -115,7 +114,9 @@ def run_rounds(contestants, batches, options):
                 if lines is None:
                     skipped[contestant.name] = reason
                     continue
-                results.setdefault((contestant.name, batch), Results()).add(lines)
+                kept = results.setdefault((contestant.name, batch), Results())
+                kept.epochs += [line for line in lines if line.get("epoch", 0) > 1]
+                kept.facts += [line for line in lines if "epoch" not in line]
     return results, skipped, peaks
 
 
