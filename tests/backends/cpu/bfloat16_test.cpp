@@ -2,43 +2,21 @@
 #include <cstdint>
 #include <limits>
 
-#include "catch.hpp"
-#include "conforming.hpp"
-#include "helpers.hpp"
+#include "backends/cpu/rounded_products.hpp"
 
 using glia::cpu_loops::isa;
+using test::drawn;
 using test::tensor_of;
 using test::values_of;
 
 namespace {
 
 glia::device rounding_cpu(std::size_t threads, isa level = glia::cpu_loops::best_isa()) {
-  return glia::cpu({.threads = threads,
-                    .isa = std::min(level, glia::cpu_loops::best_isa()),
-                    .products = glia::bfloat16});
+  return test::rounding_cpu(glia::bfloat16, threads, level);
 }
 
-/// Numbers of many sizes.
-glia::tensor drawn(const glia::device& device, const glia::shape& s, std::uint32_t stream) {
-  std::vector<float> values(s.size());
-  glia::random_stream random({.seed = 5, .stream = stream});
-  for (float& value : values) {
-    value = static_cast<float>(std::exp(2 * random.normal()) * random.normal());
-  }
-  return tensor_of(device, s, values);
-}
-
-/// Requires that a product has the same bits with any number of threads, and with the instructions
-/// of this processor as with those of every processor.
 void require_same_bits(const std::string& name, const auto& product) {
-  INFO(name);
-  const auto on = [&](const glia::device& device) { return values_of(device, product(device)); };
-  const std::vector<float> expected = on(rounding_cpu(1));
-  // In parentheses, because printing all numbers takes minutes.
-  CHECK((on(rounding_cpu(2)) == expected));
-  CHECK((on(rounding_cpu(3)) == expected));
-  CHECK((on(rounding_cpu(2, isa::avx2)) == expected));
-  CHECK((on(rounding_cpu(3, isa::baseline)) == expected));
+  test::require_same_bits(glia::bfloat16, name, product);
 }
 
 }  // namespace
@@ -148,18 +126,8 @@ TEST_CASE("factors are rounded to the nearest number in bfloat16") {
 }
 
 TEST_CASE("a cpu with products in bfloat16 conforms") {
-  const std::vector<glia::device> devices{rounding_cpu(3), rounding_cpu(2, isa::avx2),
-                                          rounding_cpu(1, isa::baseline)};
-  // Operands that are rounded before do not change, so that only sums are rounded, as in float.
-  // Kernels that compute several products also round the numbers between them.
-  constexpr double unit = 1.0 / 256;  // bfloat16 has 8 significant bits
-  for (const auto& result : glia::testing::run_conformance(devices, {.bfloat16_operands = true})) {
-    INFO("device " << result.candidate << ", " << result.name << ": error " << result.error);
-    const bool attends = result.name.starts_with("attention");
-    const bool chained = result.name.find(" convolutions of ") != std::string::npos;
-    // The sums of a chain of convolutions are up to a hundred times as large as its inputs.
-    CHECK(result.passed(chained ? 64 * unit : attends ? unit : tolerance::float_kernel));
-  }
+  test::require_rounded_conformance(
+      {rounding_cpu(3), rounding_cpu(2, isa::avx2), rounding_cpu(1, isa::baseline)});
 }
 
 TEST_CASE("products in bfloat16 propagate NaN and infinity") {

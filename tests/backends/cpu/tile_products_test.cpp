@@ -6,30 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/rounded_products.hpp"
 #include "backends/cpu/tile_instructions.hpp"
-#include "catch.hpp"
-#include "conforming.hpp"
-#include "helpers.hpp"
 
 using glia::cpu_loops::isa;
-using test::tensor_of;
+using test::drawn;
 using test::values_of;
 
 namespace {
 
 glia::device tile_cpu(std::size_t threads, isa level = glia::cpu_loops::best_isa()) {
-  return glia::cpu({.threads = threads,
-                    .isa = std::min(level, glia::cpu_loops::best_isa()),
-                    .products = glia::bfloat16_tiles});
-}
-
-glia::tensor drawn(const glia::device& device, const glia::shape& s, std::uint32_t stream) {
-  std::vector<float> values(s.size());
-  glia::random_stream random({.seed = 5, .stream = stream});
-  for (float& value : values) {
-    value = static_cast<float>(std::exp(random.normal()) * random.normal());
-  }
-  return tensor_of(device, s, values);
+  return test::rounding_cpu(glia::bfloat16_tiles, threads, level);
 }
 
 /// A kernel that multiplies, on a device.
@@ -116,12 +103,7 @@ TEST_CASE("products in tiles add 32 products at a time, even and odd ones apart"
 
 TEST_CASE("products in tiles have the same bits with all instruction sets and threads") {
   for (const product& p : products()) {
-    INFO(p.name);
-    const auto on = [&](const glia::device& device) { return values_of(device, p.run(device)); };
-    const std::vector<float> expected = on(tile_cpu(1));
-    CHECK((on(tile_cpu(3)) == expected));
-    CHECK((on(tile_cpu(2, isa::avx2)) == expected));
-    CHECK((on(tile_cpu(2, isa::baseline)) == expected));
+    test::require_same_bits(glia::bfloat16_tiles, p.name, p.run);
   }
 }
 
@@ -156,12 +138,5 @@ TEST_CASE("tile registers give the bits of their emulation") {
 }
 
 TEST_CASE("a cpu with products in tiles conforms") {
-  constexpr double unit = 1.0 / 256;  // bfloat16 has 8 significant bits
-  for (const auto& result :
-       glia::testing::run_conformance({tile_cpu(2)}, {.bfloat16_operands = true})) {
-    INFO("device " << result.candidate << ", " << result.name << ": error " << result.error);
-    const bool attends = result.name.starts_with("attention");
-    const bool chained = result.name.find(" convolutions of ") != std::string::npos;
-    CHECK(result.passed(chained ? 64 * unit : attends ? unit : tolerance::float_kernel));
-  }
+  test::require_rounded_conformance({tile_cpu(2)});
 }
