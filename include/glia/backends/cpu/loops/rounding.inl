@@ -37,7 +37,8 @@ static void round_rows(const float* x, std::size_t x_step, std::size_t depth, st
 }
 
 // Whether products are computed in tiles, as by tile registers: each row of the first factor is
-// consecutive words, and a single row is a tile, too. A thread has a tile_state while it multiplies.
+// consecutive words, and a single row is a tile, too. A thread has a tile_state while it
+// multiplies.
 static constexpr bool in_tiles = false;
 struct tile_state {};
 
