@@ -34,10 +34,10 @@ static void convolve_channels(const depthwise_rows& r, const T* const* row_point
 template <class T>
 static void convolve_vector(const depthwise_rows& r, const T* const* row_pointers, const T* w,
                             const T* bias, T* out, const clamp_range<T>& range, std::size_t c) {
-  const bool in_tiles = r.height == 3 && r.width == 3 && r.dilation == 1 && r.columns > 2;
-  if (in_tiles && r.stride == 1) {
+  const bool has_tile_kernel = r.height == 3 && r.width == 3 && r.dilation == 1 && r.columns > 2;
+  if (has_tile_kernel && r.stride == 1) {
     convolve_3x3<1>(r, row_pointers, w, bias, out, range, c);
-  } else if (in_tiles && r.stride == 2) {
+  } else if (has_tile_kernel && r.stride == 2) {
     convolve_3x3<2>(r, row_pointers, w, bias, out, range, c);
   } else {
     convolve_any_window(r, row_pointers, w, bias, out, range, c);
