@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <glia/core/number_text.hpp>
 #include <glia/core/text_table.hpp>
 #include <glia/core/whole_file.hpp>
 #include <glia/glia.hpp>
