@@ -11,6 +11,7 @@
 #include "glia/backends/cpu/convolution/depthwise_convolution.hpp"
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
 #include "glia/backends/cpu/loops/clamp_range.hpp"
+#include "glia/backends/cpu/loops/patch_tiles.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
 #include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
@@ -233,7 +234,7 @@ class chain_run {
     const std::size_t panel_step = last ? width : layout_.panel_step(i);
     const std::size_t columns = last ? std::min(size.o, panels.end * width) : panels.end * width;
     const std::size_t outputs = (end - first) * size.ow;
-    const std::size_t tiles = (outputs + Loops::tile_patches - 1) / Loops::tile_patches;
+    const patch_tiles<Loops::tile_patches> tiles(outputs);
     const T* const image = i == 0
                                ? first_.image().read(s.x, first_.image().band(first, end - first),
                                                      s.scratch + layout_.end())
@@ -249,14 +250,13 @@ class chain_run {
     const std::size_t chunk =
         rounds ? std::max<std::size_t>(
                      1, (patches_size_ - longest_patch_) / (Loops::tile_patches * depth(size)))
-               : tiles;
-    const auto start_of = [&](std::size_t tile) { return tile * outputs / tiles; };
+               : tiles.count();
     pixels start(*this, s, i, image, first);
-    for (std::size_t from_tile = 0; from_tile < tiles; from_tile += chunk) {
-      const std::size_t end_tile = std::min(from_tile + chunk, tiles);
+    for (std::size_t from_tile = 0; from_tile < tiles.count(); from_tile += chunk) {
+      const std::size_t end_tile = std::min(from_tile + chunk, tiles.count());
       T* const words = patches_.data() + s.thread * patches_size_;
       if (rounds) {
-        round_patches(products, start, start_of(end_tile) - start_of(from_tile), words);
+        round_patches(products, start, tiles.start(end_tile) - tiles.start(from_tile), words);
       }
       products.panels = panels_[i] + panels.first * panel_size;
       pixels pixel = start;
@@ -265,9 +265,7 @@ class chain_run {
         products.outputs = std::min(block, columns - from_output);
         pixel = start;
         for (std::size_t tile = from_tile; tile < end_tile; ++tile) {
-          // Tiles have nearly equal sizes. A small last tile would have too few independent sums to
-          // hide the latency of additions.
-          const std::size_t n = start_of(tile + 1) - start_of(tile);
+          const std::size_t n = tiles.size(tile);
           std::array<const T*, Loops::tile_patches> source;
           std::array<T*, Loops::tile_patches> target;
           for (std::size_t j = 0; j < n; ++j) {
@@ -276,8 +274,8 @@ class chain_run {
             pixel.advance();
           }
           if (rounds) {
-            multiply_words(products, words, start_of(tile) - start_of(from_tile), n, target.data(),
-                           range);
+            multiply_words(products, words, tiles.start(tile) - tiles.start(from_tile), n,
+                           target.data(), range);
           } else {
             loops_.multiply_patches(products, source.data(), n, target.data(), range);
           }

@@ -8,6 +8,7 @@
 
 #include "glia/backends/cpu/convolution/padded_image.hpp"
 #include "glia/backends/cpu/isa/with_isa.hpp"
+#include "glia/backends/cpu/loops/patch_tiles.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
 #include "glia/core/memory_pool.hpp"
 
@@ -275,8 +276,9 @@ class patch_convolution {
     tile<std::size_t> patches{};
     std::size_t column = 0;
     std::size_t row_offset = 0;
-    for (std::size_t pixel = 0; pixel < grid.count(); pixel += Loops::tile_patches) {
-      const std::size_t n = std::min(Loops::tile_patches, grid.count() - pixel);
+    const patch_tiles<Loops::tile_patches> tiles(grid.count());
+    for (std::size_t i = 0; i < tiles.count(); ++i) {
+      const std::size_t n = tiles.size(i);
       for (std::size_t p = 0; p < n; ++p) {
         patches[p] = row_offset + column * grid.column_step;
         if (++column == grid.columns) {
@@ -284,7 +286,7 @@ class patch_convolution {
           row_offset += grid.row_step;
         }
       }
-      body(patches, pixel, n);
+      body(patches, tiles.start(i), n);
     }
   }
 

@@ -28,6 +28,7 @@ struct instructions : registers {
   using registers::load_positions;
   using registers::square_roots;
   using registers::store_positions;
+  using registers::store_some;
   using registers::transpose_tile;
 
   // The code names the instructions, because g++ 12 moves one element after the other.
@@ -58,6 +59,10 @@ struct instructions : registers {
   static void copy_some(const float* source, std::size_t count, float* target) {
     const auto mask = static_cast<__mmask16>((1U << count) - 1U);
     _mm512_storeu_ps(target, _mm512_maskz_loadu_ps(mask, source));
+  }
+  static void store_some(const float* source, std::size_t count, float* target) {
+    const auto mask = static_cast<__mmask16>((1U << count) - 1U);
+    _mm512_mask_storeu_ps(target, mask, _mm512_loadu_ps(source));
   }
 
 #include "glia/backends/cpu/isa/eight_floats.inl"

@@ -24,10 +24,10 @@ static typename simd_of<T>::vector clamped(const typename simd_of<T>::vector& v,
 template <std::size_t Patches = tile_patches, class T, class Ending>
 static void multiply_patches(const patch_products<T>& products, const T* const* patch,
                              std::size_t patches, T* const* out, const Ending& ending) {
-  // This function processes nearly full tiles. Smaller tiles are processed in pieces of at most
-  // seven patches, so that fewer of these functions have to be compiled. Seven is half of an image
-  // row of 14.
-  constexpr bool nearly_full = Patches + 2 > tile_patches;
+  // Tiles that are nearly full have loops of their own. Smaller tiles are processed in pieces, so
+  // that fewer of these functions have to be compiled.
+  using tiles = patch_tiles<tile_patches>;
+  constexpr bool nearly_full = Patches > tiles::smallest;
   if constexpr (Patches == tile_patches) {
     if (products.depth > longest_patch) {
       return multiply_deep_patches(products, patch, patches, out, ending);
@@ -54,8 +54,15 @@ static void multiply_patches(const patch_products<T>& products, const T* const* 
   }
   if constexpr (Patches > 1) {
     if (patches > 0) {
-      constexpr std::size_t piece = Patches > 7 ? 7 : (Patches + 1) / 2;
+      constexpr std::size_t half = (Patches + 1) / 2;
+      constexpr std::size_t piece = Patches > tiles::piece ? tiles::piece : half;
       constexpr std::size_t fewer = nearly_full ? Patches - 1 : piece;
+      if constexpr (fewer == tiles::piece) {
+        if (patches ==
+            tiles::piece + 1) {  // twice half of it, because a single patch takes as long
+          return multiply_patches<(fewer + 1) / 2>(products, patch, patches, out, ending);
+        }
+      }
       multiply_patches<fewer>(products, patch, patches, out, ending);
     }
   }
@@ -145,33 +152,59 @@ static void multiply_panel(const patch_products<T>& products, const T* const* pa
       }
     }
   }
+  if constexpr (std::is_same_v<Ending, clamp_range<T>>) {
 #pragma GCC unroll 12
-  for (std::size_t p = 0; p < Patches; ++p) {
-    T* const target = out[p] + position;
-    if constexpr (std::is_same_v<Ending, clamp_range<T>>) {
+    for (std::size_t p = 0; p < Patches; ++p) {
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < Registers; ++r) {
         sum[p][r] = clamped<T>(sum[p][r], ending);
       }
     }
-    if (outputs == Registers * per_register) {
+  }
+  if (outputs == Registers * per_register) {
+#pragma GCC unroll 12
+    for (std::size_t p = 0; p < Patches; ++p) {
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < Registers; ++r) {
+        T* const target = out[p] + position + r * per_register;
         if constexpr (std::is_same_v<Ending, add_sums>) {
-          sum[p][r] += simd::load(target + r * per_register);
+          sum[p][r] += simd::load(target);
         }
-        simd::store(sum[p][r], target + r * per_register);
-      }
-    } else {
-      T buffer[Registers * per_register];
-#pragma GCC unroll 2
-      for (std::size_t r = 0; r < Registers; ++r) {
-        simd::store(sum[p][r], buffer + r * per_register);
-      }
-      for (std::size_t j = 0; j < outputs; ++j) {
-        target[j] = std::is_same_v<Ending, add_sums> ? target[j] + buffer[j] : buffer[j];
+        simd::store(sum[p][r], target);
       }
     }
+    return;
+  }
+  // Fewer outputs: all sums leave the registers first, which nothing after this has to keep.
+  vector rows[Patches][Registers];
+#pragma GCC unroll 12
+  for (std::size_t p = 0; p < Patches; ++p) {
+#pragma GCC unroll 2
+    for (std::size_t r = 0; r < Registers; ++r) {
+      rows[p][r] = sum[p][r];
+    }
+  }
+  for (std::size_t p = 0; p < Patches; ++p) {
+    const T* const row = reinterpret_cast<const T*>(rows[p]);
+    if constexpr (std::is_same_v<Ending, add_sums>) {
+      for (std::size_t j = 0; j < outputs; ++j) {
+        out[p][position + j] += row[j];
+      }
+    } else {
+      store_row(row, outputs, out[p] + position);
+    }
+  }
+}
+// Copies `count` elements of a row of whole registers.
+template <class T>
+static void store_row(const T* row, std::size_t count, T* target) {
+  using simd = simd_of<T>;
+  std::size_t i = 0;
+  for (; i + simd::count <= count; i += simd::count) {
+    simd::store(simd::load(row + i), target + i);
+  }
+  if (i < count) {
+    store_some(row + i, count - i, target + i);
   }
 }
 

@@ -87,6 +87,12 @@ struct registers {
     std::memcpy(target, source, count * sizeof(T));
   }
 
+  // Copies fewer elements than a register has. A whole register can be read.
+  template <class T>
+  static void store_some(const T* source, std::size_t count, T* target) {
+    std::memcpy(target, source, count * sizeof(T));
+  }
+
   // Appends the nonzeros among 8 values, without branches. All 8 elements are written. The
   // caller advances by the number returned.
   template <class T>

@@ -11,6 +11,7 @@
 
 #include "glia/backends/cpu/loops/clamp_range.hpp"
 #include "glia/backends/cpu/loops/patch_grid.hpp"
+#include "glia/backends/cpu/loops/patch_tiles.hpp"
 #include "glia/backends/cpu/loops/pool_window.hpp"
 #include "glia/backends/long_sum.hpp"
 #include "glia/core/random.hpp"

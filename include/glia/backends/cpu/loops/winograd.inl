@@ -154,9 +154,11 @@ template <class T>
 static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs, const T* panel,
                            std::size_t panels, T* sums) {
   constexpr std::size_t width = panel_width<T>;
+  const patch_tiles<tile_patches> parts(count);
   for (std::size_t p = 0; p < panels; ++p, panel += (1 + inputs) * width) {
-    for (std::size_t i = 0; i < count; i += tile_patches) {
-      const std::size_t n = count - i < tile_patches ? count - i : tile_patches;
+    for (std::size_t part = 0; part < parts.count(); ++part) {
+      const std::size_t i = parts.start(part);
+      const std::size_t n = parts.size(part);
       const T* source[tile_patches];
       T* target[tile_patches];
       for (std::size_t j = 0; j < n; ++j) {
