@@ -5,6 +5,7 @@
 #include <glia/backends/reference.hpp>
 #include <glia/testing/values.hpp>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "catch.hpp"
@@ -151,4 +152,61 @@ TEST_CASE("a number that is not finite does not change the bits of other images"
         device, device.run(k, test::tensor_of(device, {3, 9, 7, 32}, x), w, glia::tensor{})[0]);
   };
   check(pooled, images(3));
+}
+
+namespace {
+
+/// Results of a convolution with 1 x 3 windows and strides of 2 over `outputs` positions: its
+/// values with and without a bias and a ReLU, and the gradient of its input.
+std::vector<double> small_convolution(const glia::device& device, std::size_t positions,
+                                      std::size_t outputs) {
+  const auto values_of = [&](const glia::shape& s, unsigned seed) {
+    const std::vector<float> values = glia::testing::test_values(s, seed);
+    return test::tensor_of(device, s, values);
+  };
+  const glia::window2d window{1, 3, 1, 2};
+  const glia::shape input{2, 1, 2 * positions + 1, 5};
+  const glia::tensor x = values_of(input, 1);
+  const glia::tensor w = values_of({1, 3, 5, outputs}, 2);
+  const glia::tensor dy = values_of({2, 1, positions, outputs}, 3);
+  std::vector<double> all;
+  const auto append = [&](const glia::tensor& result) {
+    std::vector<double> values(result.shape().size());
+    device.to_host(result, std::span<double>(values));
+    all.insert(all.end(), values.begin(), values.end());
+  };
+  append(device.run(kernels::conv2d{window}, x, w, glia::tensor{}));
+  append(device.run(kernels::conv2d{window, 1, {glia::unary_function::relu}}, x, w,
+                    values_of({outputs}, 4)));
+  append(
+      device.run(kernels::conv2d_input_gradient{window, 1, {input[1], input[2], input[3]}}, dy, w));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("convolutions are right for any number of positions and outputs") {
+  using glia::cpu_loops::isa;
+  for (const std::size_t outputs : {1U, 15U, 16U, 17U, 24U, 31U, 32U, 33U, 47U, 64U}) {
+    for (std::size_t positions = 1; positions <= 40; ++positions) {
+      CAPTURE(outputs, positions);
+      const std::vector<double> expected =
+          small_convolution(glia::reference<double>(), positions, outputs);
+      const auto error = [&](const glia::device& device) {
+        const std::vector<double> y = small_convolution(device, positions, outputs);
+        double largest = 0;
+        for (std::size_t i = 0; i < y.size(); ++i) {
+          largest = std::max(largest, std::abs(y[i] - expected[i]));
+        }
+        return largest;
+      };
+      for (const isa level : {isa::baseline, isa::avx2, isa::avx512}) {
+        const isa known = std::min(level, glia::cpu_loops::best_isa());
+        const auto lost = error(glia::cpu<float>({.threads = 1, .isa = known}));
+        const auto lost_in_double = error(glia::cpu<double>({.threads = 1, .isa = known}));
+        REQUIRE(lost < 1e-4);
+        REQUIRE(lost_in_double < 1e-12);
+      }
+    }
+  }
 }

@@ -60,9 +60,9 @@ struct instructions : registers {
     const auto mask = static_cast<__mmask16>((1U << count) - 1U);
     _mm512_storeu_ps(target, _mm512_maskz_loadu_ps(mask, source));
   }
-  static void store_some(const float* source, std::size_t count, float* target) {
+  static void store_some(const simd_of<float>::vector& v, std::size_t count, float* target) {
     const auto mask = static_cast<__mmask16>((1U << count) - 1U);
-    _mm512_mask_storeu_ps(target, mask, _mm512_loadu_ps(source));
+    _mm512_mask_storeu_ps(target, mask, v);
   }
 
 #include "glia/backends/cpu/isa/eight_floats.inl"

@@ -24,10 +24,11 @@ static typename simd_of<T>::vector clamped(const typename simd_of<T>::vector& v,
 template <std::size_t Patches = tile_patches, class T, class Ending>
 static void multiply_patches(const patch_products<T>& products, const T* const* patch,
                              std::size_t patches, T* const* out, const Ending& ending) {
-  // Tiles that are nearly full have loops of their own. Smaller tiles are processed in pieces, so
-  // that fewer of these functions have to be compiled.
-  using tiles = patch_tiles<tile_patches>;
-  constexpr bool nearly_full = Patches > tiles::smallest;
+  // To keep programs small, loops are compiled for few numbers of patches: from min_full to
+  // tile_patches, short_size and its halves. All but the halves have a loop for panels whose second
+  // half is only padding.
+  using sizes = patch_tiles<tile_patches>;
+  constexpr bool has_half_panel = Patches >= sizes::short_size;
   if constexpr (Patches == tile_patches) {
     if (products.depth > longest_patch) {
       return multiply_deep_patches(products, patch, patches, out, ending);
@@ -40,10 +41,9 @@ static void multiply_patches(const patch_products<T>& products, const T* const* 
     std::size_t position = 0;
     for (std::size_t remaining = products.outputs; remaining > 0;) {
       const std::size_t outputs = remaining < panel_width<T> ? remaining : panel_width<T>;
-      if (nearly_full && outputs <= simd_of<T>::count) {
-        // The second half of a panel may be only padding.
-        multiply_panel<Patches, nearly_full ? 1 : 2>(products, patch, panel, out, position, outputs,
-                                                     ending);
+      if (has_half_panel && outputs <= simd_of<T>::count) {
+        multiply_panel<Patches, has_half_panel ? 1 : 2>(products, patch, panel, out, position,
+                                                        outputs, ending);
       } else {
         multiply_panel<Patches, 2>(products, patch, panel, out, position, outputs, ending);
       }
@@ -54,13 +54,13 @@ static void multiply_patches(const patch_products<T>& products, const T* const* 
   }
   if constexpr (Patches > 1) {
     if (patches > 0) {
-      constexpr std::size_t half = (Patches + 1) / 2;
-      constexpr std::size_t piece = Patches > tiles::piece ? tiles::piece : half;
-      constexpr std::size_t fewer = nearly_full ? Patches - 1 : piece;
-      if constexpr (fewer == tiles::piece) {
-        if (patches ==
-            tiles::piece + 1) {  // twice half of it, because a single patch takes as long
-          return multiply_patches<(fewer + 1) / 2>(products, patch, patches, out, ending);
+      constexpr std::size_t fewer = Patches > sizes::min_full     ? Patches - 1
+                                    : Patches > sizes::short_size ? sizes::short_size
+                                                                  : (Patches + 1) / 2;
+      if constexpr (fewer == sizes::short_size && Patches > fewer + 1) {
+        // 8 patches are 4 + 4 and not 7 + 1: the loop for one patch takes as long as that for four.
+        if (patches == fewer + 1) {
+          return multiply_patches<sizes::half_size>(products, patch, patches, out, ending);
         }
       }
       multiply_patches<fewer>(products, patch, patches, out, ending);
@@ -175,7 +175,8 @@ static void multiply_panel(const patch_products<T>& products, const T* const* pa
     }
     return;
   }
-  // Fewer outputs: all sums leave the registers first, which nothing after this has to keep.
+  // Fewer outputs are copied. All sums are stored before, because the compiler would save and
+  // restore them around each copy.
   vector rows[Patches][Registers];
 #pragma GCC unroll 12
   for (std::size_t p = 0; p < Patches; ++p) {
@@ -185,26 +186,22 @@ static void multiply_panel(const patch_products<T>& products, const T* const* pa
     }
   }
   for (std::size_t p = 0; p < Patches; ++p) {
-    const T* const row = reinterpret_cast<const T*>(rows[p]);
-    if constexpr (std::is_same_v<Ending, add_sums>) {
-      for (std::size_t j = 0; j < outputs; ++j) {
-        out[p][position + j] += row[j];
+    T* target = out[p] + position;
+    std::size_t remaining = outputs;
+    for (std::size_t r = 0; remaining > 0; ++r) {
+      const std::size_t n = remaining < per_register ? remaining : per_register;
+      if constexpr (std::is_same_v<Ending, add_sums>) {
+        for (std::size_t j = 0; j < n; ++j) {
+          target[j] += rows[p][r][j];
+        }
+      } else if (n == per_register) {
+        simd::store(rows[p][r], target);
+      } else {
+        store_some(rows[p][r], n, target);
       }
-    } else {
-      store_row(row, outputs, out[p] + position);
+      target += n;
+      remaining -= n;
     }
-  }
-}
-// Copies `count` elements of a row of whole registers.
-template <class T>
-static void store_row(const T* row, std::size_t count, T* target) {
-  using simd = simd_of<T>;
-  std::size_t i = 0;
-  for (; i + simd::count <= count; i += simd::count) {
-    simd::store(simd::load(row + i), target + i);
-  }
-  if (i < count) {
-    store_some(row + i, count - i, target + i);
   }
 }
 

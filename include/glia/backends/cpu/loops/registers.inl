@@ -87,10 +87,10 @@ struct registers {
     std::memcpy(target, source, count * sizeof(T));
   }
 
-  // Copies fewer elements than a register has. A whole register can be read.
+  // Stores the first elements of a register, fewer than it has.
   template <class T>
-  static void store_some(const T* source, std::size_t count, T* target) {
-    std::memcpy(target, source, count * sizeof(T));
+  static void store_some(const typename simd_of<T>::vector& v, std::size_t count, T* target) {
+    std::memcpy(target, &v, count * sizeof(T));
   }
 
   // Appends the nonzeros among 8 values, without branches. All 8 elements are written. The

@@ -157,13 +157,13 @@ static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs
   const patch_tiles<tile_patches> parts(count);
   for (std::size_t p = 0; p < panels; ++p, panel += (1 + inputs) * width) {
     for (std::size_t part = 0; part < parts.count(); ++part) {
-      const std::size_t i = parts.start(part);
+      const std::size_t first = parts.start(part);
       const std::size_t n = parts.size(part);
       const T* source[tile_patches];
       T* target[tile_patches];
-      for (std::size_t j = 0; j < n; ++j) {
-        source[j] = tiles + (i + j) * inputs;
-        target[j] = sums + ((i + j) * panels + p) * width;
+      for (std::size_t i = 0; i < n; ++i) {
+        source[i] = tiles + (first + i) * inputs;
+        target[i] = sums + ((first + i) * panels + p) * width;
       }
       multiply_patches(patch_products<T>{&single_run, inputs, inputs, panel, width, width}, source,
                        n, target, store_sums{});
