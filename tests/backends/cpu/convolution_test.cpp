@@ -156,7 +156,7 @@ TEST_CASE("a number that is not finite does not change the bits of other images"
 
 namespace {
 
-/// Results of a convolution with 1 x 3 windows and strides of 2 over `outputs` positions: its
+/// Results of a convolution with 1 x 3 windows, strides of 2 and so many positions and outputs: its
 /// values with and without a bias and a ReLU, and the gradient of its input.
 std::vector<double> small_convolution(const glia::device& device, std::size_t positions,
                                       std::size_t outputs) {

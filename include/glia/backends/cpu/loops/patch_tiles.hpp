@@ -5,11 +5,10 @@
 
 namespace glia::cpu_loops {
 
-/// Cuts patches into tiles of at most `Largest` patches, which are multiplied together. The loop
-/// for one patch takes as long as the loop for four, because its sums wait for each other. Few
-/// sizes have a loop (see multiply_patches), so 8 or 9 patches take two loops. Tiles have sizes
-/// with a loop where possible: with `Largest` = 12, 25 patches are 7 + 7 + 11, and 16 patches are 4
-/// + 12.
+/// Cuts patches into tiles of at most `Largest` patches, which are multiplied together. Few sizes
+/// have a loop (see multiply_patches), and the loop for one patch takes as long as the loop for
+/// four, because its sums wait for each other. So tiles have sizes with a loop where possible. With
+/// `Largest` = 12, 16 patches are 4 + 12, and 25 patches are 7 + 7 + 11.
 ///
 /// product_tiles does this for matrix products, which have other loops.
 template <std::size_t Largest>
@@ -22,24 +21,9 @@ class patch_tiles {
   static_assert(Largest > 2);
 
   explicit patch_tiles(std::size_t patches) : count_((patches + Largest - 1) / Largest) {
-    std::size_t rest = patches;
-    std::size_t full_tiles = count_;
-    // Tiles of short_size are preferred, so they are tried last.
-    for (const std::size_t size : {half_size, short_size}) {
-      for (std::size_t tiles = 0; tiles <= count_ && tiles * size <= patches; ++tiles) {
-        const std::size_t needed = (count_ - tiles) * min_full;
-        const std::size_t room = (count_ - tiles) * Largest;
-        if (needed <= patches - tiles * size && patches - tiles * size <= room) {
-          short_size_ = size;
-          short_tiles_ = tiles;
-          rest = patches - tiles * size;
-          full_tiles = count_ - tiles;
-          break;
-        }
-      }
+    if (!begin_with(short_size, patches) && !begin_with(half_size, patches)) {
+      divide(patches, count_);
     }
-    quotient_ = rest / std::max<std::size_t>(full_tiles, 1);
-    remainder_ = rest - quotient_ * full_tiles;
   }
 
   [[nodiscard]] std::size_t count() const { return count_; }
@@ -55,6 +39,26 @@ class patch_tiles {
   }
 
  private:
+  /// Cuts the patches into as few tiles of this size as possible, which come first, and full tiles.
+  /// Returns false if there is no such number of tiles.
+  bool begin_with(std::size_t size, std::size_t patches) {
+    for (std::size_t tiles = 0; tiles <= count_ && tiles * size <= patches; ++tiles) {
+      const std::size_t rest = patches - tiles * size;
+      const std::size_t full_tiles = count_ - tiles;
+      if (full_tiles * min_full <= rest && rest <= full_tiles * Largest) {
+        short_size_ = size;
+        short_tiles_ = tiles;
+        divide(rest, full_tiles);
+        return true;
+      }
+    }
+    return false;
+  }
+  void divide(std::size_t patches, std::size_t tiles) {
+    quotient_ = tiles > 0 ? patches / tiles : 0;
+    remainder_ = patches - quotient_ * tiles;
+  }
+
   std::size_t count_;
   // Short tiles come first. The other tiles have `quotient_` patches, and the first `remainder_` of
   // them one more.
