@@ -84,6 +84,11 @@ TEST_CASE("products of any sizes are exact where no sum is rounded, on any instr
           require_exact_product(device, m, 200, 2100, transposed_factor, false);
         }
         require_exact_product(device, 270, 800, 1500, transposed_factor, false);
+        // Matrices that are not in a second-level or third-level cache, whose panels are copied in
+        // groups.
+        require_exact_product(device, 9, 190, 2100, transposed_factor, false);
+        require_exact_product(device, 40, 400, 1003, transposed_factor, false);
+        require_exact_product(device, 3, 780, 2701, transposed_factor, false);
         // A transposed left factor whose rows compete for the same cache sets.
         require_exact_product(device, 1030, 230, 70, transposed_factor, false);
       }

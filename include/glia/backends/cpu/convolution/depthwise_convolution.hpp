@@ -119,10 +119,15 @@ class depthwise_convolution {
     const std::size_t channels = c_->sizes().c;
     c_->image().grid(band).for_parts(
         [&](const patch_grid& part, std::size_t offset, std::size_t pixel) {
-          for (std::size_t k = 0; k < c_->depth(); k += max_accumulators) {
-            loops.add_channel_kernel_gradient(
-                x + offset, part, c_->offsets() + k, std::min(max_accumulators, c_->depth() - k),
-                dy + pixel * channels, channels, sums.data() + k * channels);
+          // Passes of nearly equal length: a pass with one sum would wait for each addition.
+          const std::size_t depth = c_->depth();
+          const std::size_t passes = (depth + max_kernel_sums - 1) / max_kernel_sums;
+          for (std::size_t pass = 0; pass < passes; ++pass) {
+            const std::size_t first = pass * depth / passes;
+            const std::size_t end = (pass + 1) * depth / passes;
+            loops.add_channel_kernel_gradient(x + offset, part, c_->offsets() + first, end - first,
+                                              dy + pixel * channels, channels,
+                                              sums.data() + first * channels);
           }
           sums.added(additions_of(part));
         });

@@ -169,8 +169,8 @@ static void gather_panel(const T* source, std::size_t pixels, std::size_t step, 
 }
 
 // Computes the gradient of the kernel: dw[k][c] += sum over a grid's patches of patch[offset[k] +
-// c] * dy[patch][c]. It processes as many k together as there are sums.
-template <class T, std::size_t Depths = max_accumulators>
+// c] * dy[patch][c], for at most max_kernel_sums values of k.
+template <class T, std::size_t Depths = max_kernel_sums>
 static void add_channel_kernel_gradient(const T* x, const patch_grid& grid,
                                         const std::uint32_t* offset, std::size_t depths,
                                         const T* dy, std::size_t channels, T* dw) {
@@ -185,7 +185,7 @@ static void add_channel_kernel_gradient(const T* x, const patch_grid& grid,
   std::size_t c = 0;
   for (; c + per_register <= channels; c += per_register) {
     vector sum[Depths];
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (std::size_t d = 0; d < Depths; ++d) {
       sum[d] = simd::load(dw + d * channels + c);
     }
@@ -194,7 +194,7 @@ static void add_channel_kernel_gradient(const T* x, const patch_grid& grid,
       const T* source = x + row * grid.row_step + c;
       for (std::size_t column = 0; column < grid.columns; ++column) {
         const vector g = simd::load(gradient);
-#pragma GCC unroll 8
+#pragma GCC unroll 9
         for (std::size_t d = 0; d < Depths; ++d) {
           sum[d] += simd::load(source + offset[d]) * g;
         }
@@ -202,7 +202,7 @@ static void add_channel_kernel_gradient(const T* x, const patch_grid& grid,
         source += grid.column_step;
       }
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (std::size_t d = 0; d < Depths; ++d) {
       simd::store(sum[d], dw + d * channels + c);
     }

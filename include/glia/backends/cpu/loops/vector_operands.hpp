@@ -79,4 +79,8 @@ struct depthwise_rows {
 /// for factors.
 inline constexpr std::size_t max_accumulators = 8;
 
+/// Number of elements of a kernel whose gradients `add_channel_kernel_gradient` sums together: all
+/// of a 3x3 window. With a tenth register for dy, they fit into the sixteen of AVX2.
+inline constexpr std::size_t max_kernel_sums = 9;
+
 }  // namespace glia::cpu_loops

@@ -144,6 +144,10 @@ class dense_product {
         blocks.count > 1 ? product_slabs(panels, (1 + s.k) * width * sizeof(T)) : 1;
     const std::size_t copy_size = copies ? blocks.rows / tile * per_tile * std::min(depth, s.k) : 0;
     const detail::host_tensor<T> copy(memory, {team.threads(), copy_size});
+    const bool in_groups = packed == nullptr && blocks.count == 1 && copies_groups(b, s);
+    const std::size_t group_size =
+        in_groups ? panel_group<Loops> * width * std::min(max_depth, s.k) : 0;
+    const detail::host_tensor<T> panel_memory(memory, {team.threads(), group_size});
     for (std::size_t slab = 0; slab < slabs; ++slab) {
       const std::size_t first = slab * panels / slabs;
       const std::size_t count = (slab + 1) * panels / slabs - first;
@@ -168,8 +172,12 @@ class dense_product {
         const std::size_t column = group * units / groups * unit;
         const std::size_t end = std::min((group + 1) * units / groups * unit, columns);
         const region area{row, std::min(blocks.rows, s.m - row), column, end - column};
-        multiply_block(loops, a, right, slab_packed, c + origin, s.n, s.k, depth, area,
-                       copies ? copy.data() + thread * copy_size : nullptr);
+        if (in_groups) {
+          multiply_in_groups(loops, a, b, c, s, area, panel_memory.data() + thread * group_size);
+        } else {
+          multiply_block(loops, a, right, slab_packed, c + origin, s.n, s.k, depth, area,
+                         copies ? copy.data() + thread * copy_size : nullptr);
+        }
         last.apply(loops, c + row * s.n, s.n, area.rows, origin + column, area.columns);
       });
     }
@@ -216,12 +224,49 @@ class dense_product {
       for (std::size_t column = area.column + whole; column < end; column += width) {
         const std::size_t count = std::min(width, end - column);
         product_panel<T, Loops, max_depth, width / per_register> panel(
-            loops, b, column, count, has_wide_rows(b) && area.rows >= worth_copying,
+            loops, b, column, count, copies_panels(b, area.rows),
             packed == nullptr ? nullptr : packed + column * (1 + k));
         multiply_tiles(loops, left, depth, panel.rows(first, depth), panel.row_step(), c, c_row,
                        {area.row, area.rows, column, count}, first > 0);
       }
     });
+  }
+
+  /// Computes a block of C, the same sums as `multiply_block`, but copies panel_group panels of B
+  /// together to `panels`.
+  static void multiply_in_groups(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
+                                 const kernels::matmul_sizes& s, const region& area, T* panels) {
+    constexpr std::size_t group_width = panel_group<Loops> * width;
+    const std::size_t end = area.column + area.columns;
+    for_parts(s.k, max_depth, [&](std::size_t first, std::size_t depth) {
+      const rows_of_a left = in_place(a, area.row, first);
+      for (std::size_t group = area.column; group < end; group += group_width) {
+        const std::size_t group_end = std::min(group + group_width, end);
+        copy_panels(loops, b.data + first * b.row_step + group, b.row_step, depth,
+                    group_end - group, panels, depth * width);
+        const T* panel = panels;
+        for (std::size_t column = group; column < group_end; column += width) {
+          multiply_tiles(loops, left, depth, panel, width, c, s.n,
+                         {area.row, area.rows, column, std::min(width, group_end - column)},
+                         first > 0);
+          panel += depth * width;
+        }
+      }
+    });
+  }
+
+  /// Returns whether panels of B are copied in groups: a B that is not in a second-level cache, for
+  /// so many rows of A that the copy pays off. If B is not in a third-level cache either, a few
+  /// rows are enough.
+  static bool copies_groups(const matrix<T>& b, const kernels::matmul_sizes& s) {
+    const std::size_t bytes = s.k * s.n * sizeof(T);
+    const std::size_t least = bytes >= 8 << 20 ? 3 : has_wide_rows(b) ? worth_copying : 32;
+    return panel_group<Loops> > 1 && !b.transposed && bytes >= 3 << 19 && s.m >= least;
+  }
+
+  /// Returns whether a panel of B is copied where its rows could be read in place.
+  static bool copies_panels(const matrix<T>& b, std::size_t rows) {
+    return !b.transposed && has_wide_rows(b) && rows >= worth_copying;
   }
 
   /// Returns whether each row of a panel of B is on another page. Such rows also compete for a few

@@ -43,6 +43,28 @@ void pack_panels(const Loops&, const T* w, std::size_t step, const T* bias, std:
   }
 }
 
+/// Number of panels of a matrix that are copied together if its rows are too far apart for a cache.
+template <class Loops>
+inline constexpr std::size_t panel_group = Loops::register_bytes == 64 ? 1 : 8;
+
+/// Copies columns of a matrix into panels that are `panel_step` apart. It copies a few rows at a
+/// time, because cache lines that are next to each other arrive together, and because one page
+/// after another is used then. The rows of a panel are padded with zeros to whole registers.
+template <class T, class Loops>
+void copy_panels(const Loops& loops, const T* source, std::size_t source_row, std::size_t rows,
+                 std::size_t columns, T* target, std::size_t panel_step) {
+  constexpr std::size_t width = Loops::template panel_width<T>;
+  constexpr std::size_t rows_together = 8;
+  for (std::size_t row = 0; row < rows; row += rows_together) {
+    const std::size_t count = std::min(rows_together, rows - row);
+    T* panel = target + row * width;
+    for (std::size_t column = 0; column < columns; column += width, panel += panel_step) {
+      loops.copy_columns(source + row * source_row + column, source_row, count,
+                         std::min(width, columns - column), panel, width);
+    }
+  }
+}
+
 /// Packs a matrix (depth, outputs), transposed or not, into panels without biases, on all threads.
 /// The copy pays off for products in which several blocks of rows read each panel.
 template <class T, class Loops>
@@ -51,19 +73,25 @@ template <class T, class Loops>
                                                    std::size_t depth, std::size_t outputs) {
   constexpr std::size_t width = Loops::template panel_width<T>;
   const std::size_t panels = (outputs + width - 1) / width;
+  const std::size_t panel_size = (1 + depth) * width;
   detail::host_tensor<T> packed(memory, {panels, 1 + depth, width});
-  team.run(panels, [&](std::size_t panel, std::size_t) {
+  const std::size_t group = b.transposed ? 1 : panel_group<Loops>;
+  team.run((panels + group - 1) / group, [&](std::size_t task, std::size_t) {
+    const std::size_t panel = task * group;
     const std::size_t first = panel * width;
-    const std::size_t count = std::min(width, outputs - first);
-    T* const target = packed.data() + first * (1 + depth);
-    if (!b.transposed) {
-      pack_panel(b.data + first, b.row_step, static_cast<const T*>(nullptr), count, depth, width,
-                 target);
-      return;
+    const std::size_t count = std::min(group * width, outputs - first);
+    T* const target = packed.data() + panel * panel_size;
+    const std::size_t end = (count + width - 1) / width;
+    for (std::size_t i = 0; i < end; ++i) {
+      const bool whole = (i + 1) * width <= count;
+      std::fill_n(target + i * panel_size, whole ? width : panel_size, T{0});
     }
-    std::fill_n(target, (count < width ? 1 + depth : 1) * width, T{0});
-    loops.transpose_matrix(b.data + first * b.row_step, b.row_step, target + width, width, count,
-                           depth);
+    if (b.transposed) {
+      loops.transpose_matrix(b.data + first * b.row_step, b.row_step, target + width, width, count,
+                             depth);
+    } else {
+      copy_panels(loops, b.data + first, b.row_step, depth, count, target + width, panel_size);
+    }
   });
   return packed;
 }
