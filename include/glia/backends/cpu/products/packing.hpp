@@ -54,7 +54,7 @@ template <class T, class Loops>
 void copy_panels(const Loops& loops, const T* source, std::size_t source_row, std::size_t rows,
                  std::size_t columns, T* target, std::size_t panel_step) {
   constexpr std::size_t width = Loops::template panel_width<T>;
-  constexpr std::size_t rows_together = 8;
+  const std::size_t rows_together = columns > width ? 8 : std::max<std::size_t>(rows, 1);
   for (std::size_t row = 0; row < rows; row += rows_together) {
     const std::size_t count = std::min(rows_together, rows - row);
     T* panel = target + row * width;
