@@ -260,8 +260,8 @@ class dense_product {
   /// rows are enough.
   static bool copies_groups(const matrix<T>& b, const kernels::matmul_sizes& s) {
     const std::size_t bytes = s.k * s.n * sizeof(T);
-    const std::size_t least = bytes >= 8 << 20 ? 3 : has_wide_rows(b) ? worth_copying : 32;
-    return panel_group<Loops> > 1 && !b.transposed && bytes >= 3 << 19 && s.m >= least;
+    const std::size_t min_rows = bytes >= 8 << 20 ? 3 : has_wide_rows(b) ? worth_copying : 32;
+    return panel_group<Loops> > 1 && !b.transposed && bytes >= 3 << 19 && s.m >= min_rows;
   }
 
   /// Returns whether a panel of B is copied where its rows could be read in place.
