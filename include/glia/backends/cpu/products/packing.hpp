@@ -75,14 +75,15 @@ template <class T, class Loops>
   const std::size_t panels = (outputs + width - 1) / width;
   const std::size_t panel_size = (1 + depth) * width;
   detail::host_tensor<T> packed(memory, {panels, 1 + depth, width});
-  const std::size_t group = b.transposed ? 1 : panel_group<Loops>;
+  constexpr std::size_t enough_tasks = 16;
+  const std::size_t group =
+      b.transposed ? 1 : std::clamp<std::size_t>(panels / enough_tasks, 1, panel_group<Loops>);
   team.run((panels + group - 1) / group, [&](std::size_t task, std::size_t) {
     const std::size_t panel = task * group;
     const std::size_t first = panel * width;
     const std::size_t count = std::min(group * width, outputs - first);
     T* const target = packed.data() + panel * panel_size;
-    const std::size_t end = (count + width - 1) / width;
-    for (std::size_t i = 0; i < end; ++i) {
+    for (std::size_t i = 0; i * width < count; ++i) {
       const bool whole = (i + 1) * width <= count;
       std::fill_n(target + i * panel_size, whole ? width : panel_size, T{0});
     }
