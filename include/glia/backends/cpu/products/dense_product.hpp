@@ -224,7 +224,7 @@ class dense_product {
       for (std::size_t column = area.column + whole; column < end; column += width) {
         const std::size_t count = std::min(width, end - column);
         product_panel<T, Loops, max_depth, width / per_register> panel(
-            loops, b, column, count, copies_panels(b, area.rows),
+            loops, b, column, count, has_wide_rows(b) && area.rows >= worth_copying,
             packed == nullptr ? nullptr : packed + column * (1 + k));
         multiply_tiles(loops, left, depth, panel.rows(first, depth), panel.row_step(), c, c_row,
                        {area.row, area.rows, column, count}, first > 0);
@@ -262,11 +262,6 @@ class dense_product {
     const std::size_t bytes = s.k * s.n * sizeof(T);
     const std::size_t min_rows = bytes >= 8 << 20 ? 3 : has_wide_rows(b) ? worth_copying : 32;
     return panel_group<Loops> > 1 && !b.transposed && bytes >= 3 << 19 && s.m >= min_rows;
-  }
-
-  /// Returns whether a panel of B is copied where its rows could be read in place.
-  static bool copies_panels(const matrix<T>& b, std::size_t rows) {
-    return !b.transposed && has_wide_rows(b) && rows >= worth_copying;
   }
 
   /// Returns whether each row of a panel of B is on another page. Such rows also compete for a few

@@ -5,6 +5,7 @@
 
 #include "glia/backends/cpu/isa/with_isa.hpp"
 #include "glia/backends/cpu/products/matrix.hpp"
+#include "glia/backends/cpu/products/product_tiles.hpp"
 #include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
@@ -54,7 +55,7 @@ template <class T, class Loops>
 void copy_panels(const Loops& loops, const T* source, std::size_t source_row, std::size_t rows,
                  std::size_t columns, T* target, std::size_t panel_step) {
   constexpr std::size_t width = Loops::template panel_width<T>;
-  const std::size_t rows_together = columns > width ? 8 : std::max<std::size_t>(rows, 1);
+  const std::size_t rows_together = columns > width ? 8 : rows;
   for (std::size_t row = 0; row < rows; row += rows_together) {
     const std::size_t count = std::min(rows_together, rows - row);
     T* panel = target + row * width;
@@ -75,9 +76,8 @@ template <class T, class Loops>
   const std::size_t panels = (outputs + width - 1) / width;
   const std::size_t panel_size = (1 + depth) * width;
   detail::host_tensor<T> packed(memory, {panels, 1 + depth, width});
-  constexpr std::size_t enough_tasks = 16;
-  const std::size_t group =
-      b.transposed ? 1 : std::clamp<std::size_t>(panels / enough_tasks, 1, panel_group<Loops>);
+  const std::size_t max_group = std::max<std::size_t>(panels / row_blocks::enough_tasks, 1);
+  const std::size_t group = b.transposed ? 1 : std::min(max_group, panel_group<Loops>);
   team.run((panels + group - 1) / group, [&](std::size_t task, std::size_t) {
     const std::size_t panel = task * group;
     const std::size_t first = panel * width;
