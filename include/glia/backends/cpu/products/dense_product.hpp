@@ -198,9 +198,6 @@ class dense_product {
       (Loops::register_bytes == 64 ? 32 << 10 : 24 << 10) / (width * sizeof(T));
   static constexpr std::size_t deep_rows = (72 << 10) / (width * sizeof(T));
   static constexpr std::size_t max_block_rows = row_blocks::max_rows;
-  // Number of rows of A from which a copy of wide rows pays off. Other rows come from a
-  // second-level cache in time, even if they are not aligned.
-  static constexpr std::size_t worth_copying = Loops::register_bytes == 64 ? 48 : 8;
   static constexpr std::size_t piece = Loops::template piece_width<T>;
 
   /// Computes a block of C. The rows of A stay in a second-level cache while all panels are
@@ -224,7 +221,7 @@ class dense_product {
       for (std::size_t column = area.column + whole; column < end; column += width) {
         const std::size_t count = std::min(width, end - column);
         product_panel<T, Loops, max_depth, width / per_register> panel(
-            loops, b, column, count, has_wide_rows(b) && area.rows >= worth_copying,
+            loops, b, column, count, copies_panel(b, area.rows),
             packed == nullptr ? nullptr : packed + column * (1 + k));
         multiply_tiles(loops, left, depth, panel.rows(first, depth), panel.row_step(), c, c_row,
                        {area.row, area.rows, column, count}, first > 0);
@@ -260,8 +257,18 @@ class dense_product {
   /// rows are enough.
   static bool copies_groups(const matrix<T>& b, const kernels::matmul_sizes& s) {
     const std::size_t bytes = s.k * s.n * sizeof(T);
-    const std::size_t min_rows = bytes >= 8 << 20 ? 3 : has_wide_rows(b) ? worth_copying : 32;
+    const std::size_t min_rows = bytes >= 8 << 20 ? 3 : has_wide_rows(b) ? 8 : 32;
     return panel_group<Loops> > 1 && !b.transposed && bytes >= 3 << 19 && s.m >= min_rows;
+  }
+
+  /// Returns whether a panel of B is copied before so many rows of A are multiplied by it. Rows of
+  /// B that are not wide come from a second-level cache in time. With AVX2, rows that are not
+  /// aligned are copied, too, because half of the loads would touch two cache lines.
+  static bool copies_panel(const matrix<T>& b, std::size_t rows) {
+    if (has_wide_rows(b)) {
+      return rows >= (Loops::register_bytes == 64 ? 48 : 24);
+    }
+    return Loops::register_bytes == 32 && b.row_step % per_register != 0 && rows >= 64;
   }
 
   /// Returns whether each row of a panel of B is on another page. Such rows also compete for a few
