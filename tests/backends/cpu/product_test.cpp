@@ -72,7 +72,7 @@ TEST_CASE("products of any sizes are exact where no sum is rounded, on any instr
     for (const std::size_t threads : {1U, 3U}) {
       const glia::cpu<float> device({.threads = threads, .isa = level});
       for (const auto transposed_factor : {transpose::none, transpose::first, transpose::second}) {
-        // Around the sizes of tiles, pieces of rows, parts of long sums and blocks of rows.
+        // Around the sizes of tiles, pieces of rows, parts of long sums, copied panels and blocks.
         for (const std::size_t m : {1U, 2U, 3U, 4U, 5U, 8U, 9U, 13U, 47U, 49U, 70U, 133U}) {
           for (const std::size_t n : {1U, 16U, 31U, 65U, 130U}) {
             require_exact_product(device, m, 17, n, transposed_factor, false);
