@@ -22,8 +22,26 @@ TORCH2_PYTHON = BUILD / "peers" / "pytorch" / "bin" / "python"
 SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
 
 
-# Flags for products in bfloat16 of glia and of the peers that have them.
-GLIA_BFLOAT16, PEER_BFLOAT16 = ["--products", "bfloat16"], ["--bfloat16", 1]
+def cpu_facts():
+    """What /proc/cpuinfo says of the first core; nothing where there is no such file."""
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    lines = text.split("\n\n", 1)[0].splitlines()
+    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+
+
+def has_avx512(facts=None):
+    return "avx512f" in (facts or cpu_facts()).get("flags", "").split()
+
+
+def has_amx():
+    return "amx_bf16" in cpu_facts().get("flags", "").split()
+
+
+# Flags for products in bfloat16 of glia and of the peers that have them. Peers use tile registers (AMX) by themselves.
+GLIA_BFLOAT16, PEER_BFLOAT16 = ["--products", "bfloat16_tiles" if has_amx() else "bfloat16"], ["--bfloat16", 1]
 
 
 @dataclass
@@ -183,20 +201,6 @@ def machine(peaks):
     return rate, about
 
 
-def cpu_facts():
-    """What /proc/cpuinfo says of the first core; nothing where there is no such file."""
-    try:
-        text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return {}
-    lines = text.split("\n\n", 1)[0].splitlines()
-    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-
-
-def has_avx512(facts=None):
-    return "avx512f" in (facts or cpu_facts()).get("flags", "").split()
-
-
 def processor(facts):
     """A line such as "Intel(R) Xeon(R) Processor (family 6, model 207, stepping 2, 2 cores; AVX-512)": virtual
     machines often hide the rest of the name."""
@@ -204,6 +208,6 @@ def processor(facts):
     told = [f"{what} {facts[key]}" for what, key in (("family", "cpu family"), ("model", "model"),
                                                      ("stepping", "stepping")) if key in facts]
     told.append(f"{os.cpu_count()} cores")
-    widths = [width for width, flag in (("AVX-512", "avx512f"), ("AVX2", "avx2"), ("no AVX2", ""))
+    widths = [width for width, flag in (("AVX-512 and AMX", "amx_bf16"), ("AVX-512", "avx512f"), ("AVX2", "avx2"), ("no AVX2", ""))
               if not flag or flag in facts.get("flags", "").split()]
     return f"{name} ({', '.join(told)}; {widths[0]})" if "flags" in facts else f"{name} ({', '.join(told)})"

@@ -1,9 +1,7 @@
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <glia/backends/bfloat16_impl.hpp>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "backends/cpu/rounded_products.hpp"
@@ -19,16 +17,10 @@ glia::device tile_cpu(std::size_t threads, isa level = glia::cpu_loops::best_isa
   return test::rounding_cpu(glia::bfloat16_tiles, threads, level);
 }
 
-/// A kernel that multiplies, on a device.
-struct product {
-  std::string name;
-  std::function<glia::tensor(const glia::device&)> run;
-};
-
 /// Products of sizes that fill tiles and parts of sums, or do not.
-std::vector<product> products() {
+std::vector<test::rounded_product> products() {
   using glia::transpose;
-  std::vector<product> result;
+  std::vector<test::rounded_product> result = test::rounded_convolutions();
   for (const auto transposed : {transpose::none, transpose::first, transpose::second}) {
     const bool first = transposed == transpose::first;
     const bool second = transposed == transpose::second;
@@ -61,10 +53,6 @@ std::vector<product> products() {
                       return d.run(kernels::conv2d_kernel_gradient{}, drawn(d, {3, 5, 7, 40}, 1),
                                    drawn(d, {3, 5, 7, 33}, 2));
                     }});
-  result.push_back({"a convolution", [](const glia::device& d) {
-                      return d.run(kernels::conv2d{{3, 3}}, drawn(d, {2, 5, 7, 40}, 1),
-                                   drawn(d, {3, 3, 40, 33}, 2), glia::tensor{});
-                    }});
   return result;
 }
 
@@ -85,24 +73,18 @@ TEST_CASE("products in tiles add 32 products at a time, even and odd ones apart"
   const std::vector<float> x = values_of(device, a);
   const std::vector<float> y = values_of(device, b);
   float total = 0;
-  constexpr std::size_t part = 512;
-  for (std::size_t begin = 0; begin < k; begin += part) {
-    const std::size_t end = std::min(k, begin + part);
-    float sum = 0;
-    for (std::size_t first = begin; first < end; first += 32) {
-      float both[2] = {};
-      for (std::size_t i = first; i < std::min(end, first + 32); ++i) {
-        both[i % 2] = std::fma(rounded(x[i]), rounded(y[i]), both[i % 2]);
-      }
-      sum += both[0] + both[1];
+  for (std::size_t first = 0; first < k; first += 32) {
+    float both[2] = {};
+    for (std::size_t i = first; i < std::min(k, first + 32); ++i) {
+      both[i % 2] = std::fma(rounded(x[i]), rounded(y[i]), both[i % 2]);
     }
-    total = begin == 0 ? sum : total + sum;
+    total += both[0] + both[1];
   }
   CHECK(values_of(device, device.run(kernels::matmul{}, a, b))[0] == total);
 }
 
 TEST_CASE("products in tiles have the same bits with all instruction sets and threads") {
-  for (const product& p : products()) {
+  for (const test::rounded_product& p : products()) {
     test::require_same_bits(glia::bfloat16_tiles, p.name, p.run);
   }
 }
@@ -122,7 +104,7 @@ TEST_CASE("tile registers give the bits of their emulation") {
     return &loops::bfloat16_loops_of<loops::amx_bf16::vector_loops,
                                      loops::avx512_bf16::vector_loops>;
   }};
-  for (const product& p : products()) {
+  for (const test::rounded_product& p : products()) {
     INFO(p.name);
     const std::vector<float> expected =
         values_of(tile_cpu(1, isa::avx2), p.run(tile_cpu(1, isa::avx2)));
@@ -139,4 +121,12 @@ TEST_CASE("tile registers give the bits of their emulation") {
 
 TEST_CASE("a cpu with products in tiles conforms") {
   test::require_rounded_conformance({tile_cpu(2)});
+}
+
+TEST_CASE("products in tiles propagate NaN and infinity") {
+  test::require_special_values({tile_cpu(2), tile_cpu(2, isa::avx2)});
+}
+
+TEST_CASE("networks train in tiles with the same bits on any number of threads") {
+  test::require_same_training(glia::bfloat16_tiles);
 }

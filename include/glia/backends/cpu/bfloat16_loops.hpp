@@ -1,8 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "glia/backends/cpu/convolution/rounded_convolution.hpp"
+#include "glia/backends/cpu/convolution/tile_convolution.hpp"
+#include "glia/backends/cpu/loops/clamp_range.hpp"
+#include "glia/backends/cpu/loops/patch_tiles.hpp"
 #include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/products/rounded_product.hpp"
 
@@ -46,16 +50,34 @@ class bfloat16_loops final : public rounded_loops<float> {
   void convolve(const workers& team, const memory_pool& memory, const kernels::window_sizes& s,
                 const float* x, const float* w, const float* bias, const unary_map& map, float* y,
                 std::size_t most_rows) const override {
+    if constexpr (Loops::in_tiles) {
+      if (s.groups == 1) {
+        tile_convolution<Loops>(loops, team, memory, s).forward(x, w, bias, map, y, most_rows);
+        return;
+      }
+    }
     convolution_of(team, memory, s).forward(x, w, bias, map, y, most_rows);
   }
   void input_gradient(const workers& team, const memory_pool& memory,
                       const kernels::window_sizes& s, const float* dy, const float* w,
                       float* dx) const override {
+    if constexpr (Loops::in_tiles) {
+      if (s.groups == 1) {
+        tile_convolution<Loops>(loops, team, memory, s).input_gradient(dy, w, dx);
+        return;
+      }
+    }
     convolution_of(team, memory, s).input_gradient(dy, w, dx);
   }
   void kernel_gradient(const workers& team, const memory_pool& memory,
                        const kernels::window_sizes& s, const float* x, const float* dy,
                        float* dw) const override {
+    if constexpr (Loops::in_tiles) {
+      if (s.groups == 1) {
+        tile_convolution<Loops>(loops, team, memory, s).kernel_gradient(x, dy, dw);
+        return;
+      }
+    }
     convolution_of(team, memory, s).kernel_gradient(x, dy, dw);
   }
 
@@ -63,10 +85,22 @@ class bfloat16_loops final : public rounded_loops<float> {
   void round_row(const float* x, std::size_t n, float* target) const override {
     loops.round_row(x, n, target);
   }
-  void multiply_patches(const patch_products<float>& products, const float* const* patch,
+  void multiply_patches(const patch_products<float>& products, const float* words,
                         std::size_t patches, float* const* out,
-                        const clamp_range<float>& range) const override {
-    Patches::multiply_patches(products, patch, patches, out, range);
+                        const unary_map& map) const override {
+    if constexpr (Loops::in_tiles) {
+      tile_convolution<Loops>::multiply_patches(loops, products, words, patches, out, map);
+    } else {
+      const patch_tiles<Patches::tile_patches> tiles(patches);
+      for (std::size_t i = 0; i < tiles.count(); ++i) {
+        std::array<const float*, Patches::tile_patches> patch;
+        for (std::size_t p = 0; p < tiles.size(i); ++p) {
+          patch[p] = words + (tiles.start(i) + p) * products.depth;
+        }
+        Patches::multiply_patches(products, patch.data(), tiles.size(i), out + tiles.start(i),
+                                  clamp_range<float>(map));
+      }
+    }
   }
 
  private:

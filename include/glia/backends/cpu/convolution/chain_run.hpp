@@ -264,19 +264,21 @@ class chain_run {
            from_output += block) {
         products.outputs = std::min(block, columns - from_output);
         pixel = start;
-        for (std::size_t tile = from_tile; tile < end_tile; ++tile) {
-          const std::size_t n = tiles.size(tile);
-          std::array<const T*, Loops::tile_patches> source;
-          std::array<T*, Loops::tile_patches> target;
-          for (std::size_t j = 0; j < n; ++j) {
-            source[j] = pixel.source;
-            target[j] = pixel.target + from_output / width * panel_step;
-            pixel.advance();
-          }
-          if (rounds) {
-            multiply_words(products, words, tiles.start(tile) - tiles.start(from_tile), n,
-                           target.data(), range);
-          } else {
+        const std::size_t offset = from_output / width * panel_step;
+        if (rounds) {
+          pixel =
+              multiply_words(products, words, pixel, tiles.start(end_tile) - tiles.start(from_tile),
+                             offset, links_[i].map);
+        } else {
+          for (std::size_t tile = from_tile; tile < end_tile; ++tile) {
+            const std::size_t n = tiles.size(tile);
+            std::array<const T*, Loops::tile_patches> source;
+            std::array<T*, Loops::tile_patches> target;
+            for (std::size_t j = 0; j < n; ++j) {
+              source[j] = pixel.source;
+              target[j] = pixel.target + offset;
+              pixel.advance();
+            }
             loops_.multiply_patches(products, source.data(), n, target.data(), range);
           }
         }
@@ -311,19 +313,25 @@ class chain_run {
     }
   }
 
-  /// Multiplies n patches in words, from patch `first` on.
-  void multiply_words(const patch_products<T>& products, const T* words, std::size_t first,
-                      std::size_t n, T* const* target, const clamp_range<T>& range) const {
+  /// Multiplies `count` patches in words. Stores the outputs `offset` elements after the targets of
+  /// the pixels. Returns the pixel after them.
+  template <class Pixels>
+  Pixels multiply_words(const patch_products<T>& products, const T* words, Pixels pixel,
+                        std::size_t count, std::size_t offset, const unary_map& map) const {
     patch_products<T> in_words = products;
     in_words.run = &single_run;
     in_words.depth = team_->rounded<T>()->words(products.depth);
     in_words.run_length = in_words.depth;
     in_words.panel_depth = products.depth;
-    std::array<const T*, Loops::tile_patches> source;
-    for (std::size_t p = 0; p < n; ++p) {
-      source[p] = words + (first + p) * in_words.depth;
+    std::array<T*, rounded_loops<T>::max_patches> target;
+    for (std::size_t n = 0; count > 0; count -= n, words += n * in_words.depth) {
+      n = std::min(count, target.size());
+      for (std::size_t p = 0; p < n; ++p, pixel.advance()) {
+        target[p] = pixel.target + offset;
+      }
+      team_->rounded<T>()->multiply_patches(in_words, words, n, target.data(), map);
     }
-    team_->rounded<T>()->multiply_patches(in_words, source.data(), n, target, range);
+    return pixel;
   }
 
   /// Packs the weights of a link, of which `depth` belong to one output.

@@ -28,39 +28,38 @@ struct vector_loops : avx512_bf16::vector_loops {
   /// Tile registers of whole size while this object lives. A thread must have one to multiply.
   class tile_state {
    public:
-    tile_state() { configure(side, side); }
+    tile_state() { configure(); }
     tile_state(const tile_state&) = delete;
     tile_state& operator=(const tile_state&) = delete;
     ~tile_state() { _tile_release(); }
   };
 
+  // Reads tile_patches rows of A, also if `rows` is less.
   template <class T>
   static void multiply_tile(const T* a, std::size_t a_row, std::size_t /*a_step*/, const T* b,
                             std::size_t b_row, std::size_t depth, T* c, std::size_t c_row,
                             std::size_t rows, std::size_t registers, bool add) {
-    const std::size_t top = rows < side ? rows : side;
-    const std::size_t bottom = rows - top;
-    if (rows < tile_patches) {
-      configure(top, bottom == 0 ? side : bottom);
+    const factors<T> product{a, a_row, b, b_row, depth};
+    if (rows % side == 0) {
+      multiply_halves(product, c, c_row, rows, registers, add);
+      return;
     }
     alignas(64) T sums[tile_patches * 2 * side];
-    const factors<T> product{a, a_row, b, b_row, depth, rows};
-    if (bottom > 0) {
-      registers == 2 ? multiply<true, true>(product, sums) : multiply<true, false>(product, sums);
-    } else {
-      registers == 2 ? multiply<false, true>(product, sums) : multiply<false, false>(product, sums);
-    }
-    if (rows < tile_patches) {
-      configure(side, side);
-    }
-    using simd = simd_of<T>;
-    for (std::size_t i = 0; i < rows; ++i) {
-      for (std::size_t r = 0; r < registers; ++r) {
-        const auto sum = simd::load(sums + (2 * i + r) * side);
-        T* const target = c + i * c_row + r * side;
-        simd::store(add ? sum + simd::load(target) : sum, target);
+    const auto copy_sums = [&](const T* source, std::size_t source_row, T* target,
+                               std::size_t target_row) {
+      using simd = simd_of<T>;
+      for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t r = 0; r < registers; ++r) {
+          simd::store(simd::load(source + i * source_row + r * side),
+                      target + i * target_row + r * side);
+        }
       }
+    };
+    if (add) {
+      copy_sums(c, c_row, sums, 2 * side);
     }
+    multiply_halves(product, sums, 2 * side, rows, registers, add);
+    copy_sums(sums, 2 * side, c, c_row);
   }
 
  private:
@@ -73,12 +72,10 @@ struct vector_loops : avx512_bf16::vector_loops {
     const T* b;
     std::size_t b_row;
     std::size_t depth;
-    std::size_t rows;
   };
 
-  /// Sets the number of rows of the upper and of the lower half of A and of the sums. Registers 0
-  /// to 3 have sums, 4 and 5 rows of A, 6 and 7 rows of B.
-  static void configure(std::size_t top, std::size_t bottom) {
+  /// Registers 0 to 3 have sums, 4 and 5 rows of A, 6 and 7 rows of B.
+  static void configure() {
     struct alignas(64) {
       std::uint8_t palette = 1;
       std::uint8_t start_row = 0;
@@ -90,8 +87,6 @@ struct vector_loops : avx512_bf16::vector_loops {
       shapes.row_bytes[i] = 64;
       shapes.rows[i] = side;
     }
-    shapes.rows[0] = shapes.rows[1] = shapes.rows[4] = static_cast<std::uint8_t>(top);
-    shapes.rows[2] = shapes.rows[3] = shapes.rows[5] = static_cast<std::uint8_t>(bottom);
     write_memory(&shapes);
     _tile_loadconfig(&shapes);
   }
@@ -100,13 +95,38 @@ struct vector_loops : avx512_bf16::vector_loops {
   /// read memory.
   static void write_memory(const void* address) { asm volatile("" : : "r"(address) : "memory"); }
 
+  template <class T>
+  static void multiply_halves(const factors<T>& f, T* c, std::size_t c_row, std::size_t rows,
+                              std::size_t registers, bool add) {
+    if (rows > side) {
+      registers == 2 ? multiply<true, true>(f, c, c_row, add)
+                     : multiply<true, false>(f, c, c_row, add);
+    } else {
+      registers == 2 ? multiply<false, true>(f, c, c_row, add)
+                     : multiply<false, false>(f, c, c_row, add);
+    }
+  }
   template <bool Bottom, bool Right, class T>
-  static void multiply(const factors<T>& f, T* sums) {
-    write_memory(f.a);
+  static void multiply(const factors<T>& f, T* c, std::size_t c_row, bool add) {
+    const std::size_t step = c_row * sizeof(T);
+    T* const below = c + side * c_row;
+    write_memory(c);
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
+    if (add) {
+      _tile_loadd(0, c, step);
+      if constexpr (Right) {
+        _tile_loadd(1, c + side, step);
+      }
+      if constexpr (Bottom) {
+        _tile_loadd(2, below, step);
+      }
+      if constexpr (Bottom && Right) {
+        _tile_loadd(3, below + side, step);
+      }
+    }
     std::size_t k = 0;
     for (; k + side <= f.depth; k += side) {
       add_products<Bottom, Right>(f.a + k, f.a_row, f.b + k * f.b_row, f.b_row);
@@ -115,7 +135,7 @@ struct vector_loops : avx512_bf16::vector_loops {
       alignas(64) T a[tile_patches * side] = {};
       alignas(64) T b[side * 2 * side] = {};
       const std::size_t rest = f.depth - k;
-      for (std::size_t i = 0; i < f.rows; ++i) {
+      for (std::size_t i = 0; i < (Bottom ? 2 : 1) * side; ++i) {
         __builtin_memcpy(a + i * side, f.a + i * f.a_row + k, rest * sizeof(T));
       }
       for (std::size_t i = 0; i < rest; ++i) {
@@ -126,19 +146,17 @@ struct vector_loops : avx512_bf16::vector_loops {
       write_memory(b);
       add_products<Bottom, Right>(a, side, b, 2 * side);
     }
-    constexpr std::size_t step = 2 * side * sizeof(T);
-    write_memory(sums);
-    _tile_stored(0, sums, step);
+    _tile_stored(0, c, step);
     if constexpr (Right) {
-      _tile_stored(1, sums + side, step);
+      _tile_stored(1, c + side, step);
     }
     if constexpr (Bottom) {
-      _tile_stored(2, sums + side * 2 * side, step);
+      _tile_stored(2, below, step);
     }
     if constexpr (Bottom && Right) {
-      _tile_stored(3, sums + side * 2 * side + side, step);
+      _tile_stored(3, below + side, step);
     }
-    write_memory(sums);
+    write_memory(c);
   }
   template <bool Bottom, bool Right, class T>
   [[gnu::always_inline]] static void add_products(const T* a, std::size_t a_row, const T* b,

@@ -44,7 +44,7 @@ struct tile_state {};
 
 // Computes the same as multiply_tile in the order of tile registers: for 32 factors at a time, the
 // products of even and of odd factors are added apart, from 0 on, then both sums, and then their
-// sum is added to that of the factors before.
+// sum is added to that of the factors before, or to c.
 template <class T>
 static void multiply_tile_by_chains(const T* a, std::size_t a_row, std::size_t a_step, const T* b,
                                     std::size_t b_row, std::size_t depth, T* c, std::size_t c_row,
@@ -58,7 +58,8 @@ static void multiply_tile_by_chains(const T* a, std::size_t a_row, std::size_t a
         return simd::add_product(sum, simd::spread(a[i * a_row + k * a_step]),
                                  simd::load(b + k * b_row + r * simd::count));
       };
-      vector total{};
+      T* const target = c + i * c_row + r * simd::count;
+      vector total = add ? simd::load(target) : vector{};
       for (std::size_t first = 0; first < depth; first += together) {
         const std::size_t end = depth - first < together ? depth : first + together;
         vector even{};
@@ -71,8 +72,7 @@ static void multiply_tile_by_chains(const T* a, std::size_t a_row, std::size_t a
         }
         total += even + odd;
       }
-      T* const target = c + i * c_row + r * simd::count;
-      simd::store(add ? total + simd::load(target) : total, target);
+      simd::store(total, target);
     }
   }
 }

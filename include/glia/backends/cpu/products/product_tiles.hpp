@@ -23,14 +23,18 @@ struct product_region {
   std::size_t columns;
 };
 
-/// Tiles of nearly equal size: the first `remainder` tiles have one row more.
+/// Tiles of nearly equal size: the first `remainder` tiles have one row more. In tile registers,
+/// all tiles but the last one are full.
 template <class Loops>
 struct product_tiles {
   explicit product_tiles(std::size_t rows)
       : count((rows + Loops::tile_patches - 1) / Loops::tile_patches),
-        quotient(rows / std::max<std::size_t>(count, 1)),
-        remainder(rows - quotient * count) {}
+        quotient(Loops::in_tiles ? Loops::tile_patches : rows / std::max<std::size_t>(count, 1)),
+        remainder(rows - quotient * (Loops::in_tiles ? count - 1 : count)) {}
   [[nodiscard]] std::size_t rows(std::size_t i) const {
+    if constexpr (Loops::in_tiles) {
+      return i + 1 < count ? quotient : remainder;
+    }
     return i < remainder ? quotient + 1 : quotient;
   }
   std::size_t count;
@@ -67,10 +71,10 @@ struct row_blocks {
 inline constexpr std::size_t flops_worth_sharing = 500'000;
 
 /// Returns the number of slabs into which `panels` panels of B, each of `panel_bytes`, are cut. A
-/// slab stays in a third-level cache, which has at least 2 MiB for each core. Slabs of a very deep
-/// B are larger, because each block of A is read once for each slab.
-[[nodiscard]] inline std::size_t product_slabs(std::size_t panels, std::size_t panel_bytes) {
-  constexpr std::size_t slab_bytes = 2 << 20;
+/// slab of `slab_bytes` stays in a third-level cache, which has at least 2 MiB for each core. Slabs
+/// of a very deep B are larger, because each block of A is read once for each slab.
+[[nodiscard]] inline std::size_t product_slabs(std::size_t panels, std::size_t panel_bytes,
+                                               std::size_t slab_bytes = 2 << 20) {
   constexpr std::size_t min_panels = 8;
   const std::size_t max_panels =
       std::max(slab_bytes / std::max<std::size_t>(panel_bytes, 1), min_panels);

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 
-#include "glia/backends/cpu/loops/clamp_range.hpp"
 #include "glia/backends/cpu/loops/vector_operands.hpp"
 #include "glia/backends/cpu/products/epilogue.hpp"
 #include "glia/backends/cpu/products/matrix.hpp"
@@ -67,10 +66,12 @@ class rounded_loops {
   [[nodiscard]] virtual std::size_t words(std::size_t n) const = 0;
   /// Writes the words of n consecutive factors.
   virtual void round_row(const T* x, std::size_t n, T* words) const = 0;
-  /// Multiplies patches in words by panels from `pack_panels`; see loops/convolution.inl.
-  virtual void multiply_patches(const patch_products<T>& products, const T* const* patch,
-                                std::size_t patches, T* const* out,
-                                const clamp_range<T>& range) const = 0;
+  /// Multiplies at most `max_patches` patches by panels from `pack_panels`, adds the biases and
+  /// applies a map that clamps. A patch is a single run of words, which follow those of the patch
+  /// before. Up to 15 patches after the last one are read, but not used.
+  virtual void multiply_patches(const patch_products<T>& products, const T* words,
+                                std::size_t patches, T* const* out, const unary_map& map) const = 0;
+  static constexpr std::size_t max_patches = 128;
 
  protected:
   ~rounded_loops() = default;

@@ -25,6 +25,8 @@ class rounded_product {
 
   static constexpr std::size_t part = detail::product_chain;
   static constexpr std::size_t width = Loops::template panel_width<float>;
+  // Tile registers are so fast that a slab should stay in a second-level cache.
+  static constexpr std::size_t slab_bytes = (Loops::in_tiles ? 1 : 2) << 20;
   // Blocks of rows are whole tiles, for which left_size has room.
   static_assert((row_blocks::max_rows + Loops::tile_patches - 1) / Loops::tile_patches *
                     Loops::tile_patches <=
@@ -186,7 +188,8 @@ class rounded_product {
     const std::size_t panels = (s.n + width - 1) / width;
     const std::size_t panel_step = packed == nullptr ? words(s.k) * width : (1 + s.k) * width;
     const std::size_t slabs =
-        blocks.count > 1 ? product_slabs(panels, words(s.k) * width * sizeof(float)) : 1;
+        blocks.count > 1 ? product_slabs(panels, words(s.k) * width * sizeof(float), slab_bytes)
+                         : 1;
     // If several groups of columns read each block of rows, the block is packed once.
     const std::size_t copy_size = left_size(s.k, s.m);
     const std::size_t parts = std::max<std::size_t>((s.k + part - 1) / part, 1);

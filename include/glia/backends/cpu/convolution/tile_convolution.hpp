@@ -1,0 +1,384 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "glia/backends/cpu/convolution/patch_convolution.hpp"
+#include "glia/backends/cpu/products/epilogue.hpp"
+#include "glia/backends/cpu/products/product_tiles.hpp"
+#include "glia/backends/cpu/products/rounded_loops.hpp"
+#include "glia/backends/cpu/products/rounded_product.hpp"
+#include "glia/backends/cpu/threads/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/window.hpp"
+
+namespace glia::cpu_loops {
+
+/// Convolutions in one group with factors rounded to bfloat16, as matrix products in tiles; see
+/// rounded_product.hpp. Patches are copied, because the rows of a tile have equal distances. As in
+/// rounded_convolution.hpp, the numbers of channels and of columns are filled up to even numbers,
+/// so that the sums do not depend on the instruction set.
+template <class Loops>
+class tile_convolution {
+ public:
+  tile_convolution(const Loops& loops, const workers& team, const memory_pool& memory,
+                   const kernels::window_sizes& s)
+      : loops_(loops), team_(&team), memory_(&memory), s_(s) {}
+
+  /// Computes y = map(x * w + bias). Each thread computes bands of at most `most_rows` rows, or
+  /// several small images.
+  void forward(const float* x, const float* w, const float* bias, const unary_map& map, float* y,
+               std::size_t most_rows) const {
+    const kernels::window_sizes& s = s_;
+    const std::size_t taps = s.window.height * s.window.width;
+    const std::size_t depth = taps * even(s.c);
+    const std::size_t panel_step = product::words(depth) * product::width;
+    const detail::host_tensor<float> panels = pack_weights(w, depth, panel_step);
+    kernels::window_sizes in_words = s;
+    in_words.c = product::words(even(s.c));
+    const patch_convolution<float> c(in_words, *memory_);
+    const std::size_t rows = std::min(c.rows_per_band(), most_rows);
+    const std::size_t bands = (s.oh + rows - 1) / rows;
+    const std::size_t images =
+        bands > 1 ? 1 : std::max<std::size_t>(std::min(block / (s.oh * s.ow), s.n), 1);
+    const std::size_t band_size = c.band_size(rows);
+    const std::size_t size = images * band_size + product::left_size(depth, block);
+    const detail::host_tensor<float> scratch(*memory_, {team_->threads(), size});
+    const epilogue<float> last{bias, map};
+    team_->run((s.n + images - 1) / images * bands, [&](std::size_t task, std::size_t thread) {
+      const std::size_t image = task / bands * images;
+      const std::size_t first = task % bands * rows;
+      const row_band band = c.image().band(first, std::min(rows, s.oh - first));
+      float* const words = scratch.data() + thread * size;
+      float* const copies = words + images * band_size;
+      const patch_grid grid = c.image().grid(band);
+      const std::size_t of_image = grid.count();
+      const std::size_t pixels = std::min(images, s.n - image) * of_image;
+      for (std::size_t i = 0; i * of_image < pixels; ++i) {
+        round_band(x + (image + i) * s.h * s.w * s.c, c, band, words + i * band_size);
+      }
+      float* const target = y + (image * s.oh + first) * s.ow * s.o;
+      for (std::size_t pixel = 0; pixel < pixels; pixel += block) {
+        const std::size_t count = std::min(block, pixels - pixel);
+        std::array<const float*, block> patches;
+        for (std::size_t p = 0; p < count; ++p) {
+          const std::size_t within = (pixel + p) % of_image;
+          patches[p] = words + (pixel + p) / of_image * band_size +
+                       grid.offset(within / s.ow, within % s.ow);
+        }
+        float* const block_target = target + pixel * s.o;
+        product::multiply_block(
+            loops_,
+            [&](std::size_t begin, std::size_t length) {
+              const std::size_t of_patch = product::words(length);
+              copy_patches(c, patches.data(), count, product::words(begin), of_patch, copies);
+              return typename product::left_rows{copies, of_patch, 1};
+            },
+            depth, panels.data(), panel_step, block_target, s.o, count, s.o);
+        last.apply(loops_, block_target, s.o, count, 0, s.o);
+      }
+    });
+  }
+
+  /// Computes dx from dy and w. For blocks of pixels of dy and each pixel of the window, adds the
+  /// product of dy (pixels, O) and the transposed weights (O, C) to the patches.
+  void input_gradient(const float* dy, const float* w, float* dx) const {
+    const kernels::window_sizes& s = s_;
+    const patch_convolution<float> c(s, *memory_, {.whole_rows = false});
+    const std::size_t columns = c.run_length();
+    const std::size_t panel_step = product::words(s.o) * product::width;
+    const std::size_t run_panels = (columns + product::width - 1) / product::width * panel_step;
+    const detail::host_tensor<float> panels(*memory_, {c.runs().size(), run_panels});
+    team_->run(c.runs().size(), [&](std::size_t run, std::size_t) {
+      product::pack(loops_, {w + run * columns * s.o, s.o, true}, s.o, columns,
+                    panels.data() + run * run_panels, panel_step);
+    });
+    const std::size_t rows = c.rows_per_band();
+    const std::size_t left_size = product::left_size(s.o, block);
+    const std::size_t size = c.band_size(rows) + left_size + block * columns;
+    const detail::host_tensor<float> scratch(*memory_, {team_->threads(), size});
+    team_->run(s.n, [&](std::size_t image, std::size_t thread) {
+      float* const padded = scratch.data() + thread * size;
+      float* const left = padded + c.band_size(rows);
+      float* const products = left + left_size;
+      float* const target = dx + image * s.h * s.w * s.c;
+      std::size_t covered = 0;
+      for (std::size_t first = 0; first < s.oh; first += rows) {
+        const row_band band = c.image().band(first, std::min(rows, s.oh - first));
+        const patch_grid grid = c.image().grid(band);
+        const float* const source = dy + (image * s.oh + first) * s.ow * s.o;
+        std::fill_n(padded, c.band_size(band.rows), 0.0F);
+        for (std::size_t pixel = 0; pixel < grid.count(); pixel += block) {
+          const std::size_t count = std::min(block, grid.count() - pixel);
+          for (std::size_t run = 0; run < c.runs().size(); ++run) {
+            product::multiply_packed(loops_, {source + pixel * s.o, s.o},
+                                     panels.data() + run * run_panels, panel_step, products,
+                                     columns, {count, columns, s.o}, left);
+            for (std::size_t p = 0; p < count; ++p) {
+              const std::size_t patch = grid.offset((pixel + p) / s.ow, (pixel + p) % s.ow);
+              loops_.add(products + p * columns, padded + patch + c.runs()[run], columns);
+            }
+          }
+        }
+        covered = c.image().add(loops_, padded, band, covered, target);
+      }
+      c.image().clear(target, covered, s.h);
+    });
+  }
+
+  /// Computes dw from x and dy: the product of the transposed dy (O, pixels) and the patches
+  /// (pixels, C) of one row or pixel of the window at a time, transposed. The images are cut into
+  /// groups if the window has few rows, so that there are enough tasks.
+  void kernel_gradient(const float* x, const float* dy, float* dw) const {
+    const kernels::window_sizes& s = s_;
+    const window2d& k = s.window;
+    const std::size_t columns = even(s.ow) / factors;  // words of a row
+    const std::size_t all_rows = s.n * s.oh;
+    if (all_rows == 0) {
+      std::fill_n(dw, s.weights().size(), 0.0F);
+      return;
+    }
+    const std::size_t rows =
+        std::clamp<std::size_t>(detail::product_chain / even(s.ow), 1, all_rows);
+    const std::size_t blocks = (all_rows + rows - 1) / rows;
+    const std::size_t words_of_block = rows * columns;
+    const std::size_t padded_outputs =
+        (s.o + Loops::tile_patches - 1) / Loops::tile_patches * Loops::tile_patches;
+    const detail::host_tensor<float> gradients(*memory_, {blocks, padded_outputs * words_of_block});
+    transpose_gradients(dy, rows, gradients);
+
+    const std::size_t run_length = k.dilation_width == 1 ? k.width * s.c : s.c;
+    const std::size_t runs = k.height * k.width * s.c / run_length;
+    const std::size_t pieces = (run_length + max_piece - 1) / max_piece;
+    const std::size_t groups = std::clamp<std::size_t>(enough_tasks / (runs * pieces), 1, blocks);
+    const std::size_t weights = runs * run_length * s.o;
+    const detail::host_tensor<float> sums(*memory_, {groups, weights});
+    const std::size_t row_size =
+        std::max(s.w + k.pad_left,
+                 (factors * columns - 1) * k.stride_width + (k.width - 1) * k.dilation_width + 1) *
+        s.c;
+    const std::size_t partner = k.stride_width * s.c;  // elements to the second factor of a word
+    const std::size_t piece_size = (max_piece + product::width) * words_of_block;
+    const std::size_t size = 2 * (row_size + partner + slack) + piece_size;
+    const detail::host_tensor<float> scratch(*memory_, {team_->threads(), size});
+    team_->run(runs * pieces * groups, [&](std::size_t task, std::size_t thread) {
+      const std::size_t group = task % groups;
+      const std::size_t run = task / groups / pieces;
+      const std::size_t first = task / groups % pieces * run_length / pieces;
+      const std::size_t count = (task / groups % pieces + 1) * run_length / pieces - first;
+      float* const padded = scratch.data() + thread * size;
+      float* const words = padded + row_size + partner + slack;
+      float* const patches = words + row_size + partner + slack;
+      std::fill_n(padded, row_size + partner + slack, 0.0F);
+      const std::size_t ky = run * run_length / (k.width * s.c);
+      const std::size_t kx = k.dilation_width == 1 ? 0 : run % k.width;
+      const std::size_t offset = kx * k.dilation_width * s.c + first;
+      float* const target = sums.data() + group * weights + run * run_length + first;
+      const std::size_t begin = group * blocks / groups;
+      [[maybe_unused]] const typename Loops::tile_state state{};
+      for (std::size_t b = begin; b < (group + 1) * blocks / groups; ++b) {
+        const std::size_t rows_here = std::min(rows, all_rows - b * rows);
+        const std::size_t depth = rows_here * columns;
+        for (std::size_t row = 0; row < rows_here; ++row) {
+          const std::size_t output = b * rows + row;
+          // Wraps around above the image.
+          const std::size_t input =
+              output % s.oh * k.stride_height + ky * k.dilation_height - k.pad_top;
+          const float* const source =
+              input < s.h ? x + (output / s.oh * s.h + input) * s.w * s.c : nullptr;
+          copy_row(source, row_size, offset, count, padded, words,
+                   patches + row * columns * product::width, depth * product::width);
+        }
+        for (std::size_t column = 0; column < count; column += product::width) {
+          multiply_tiles(loops_,
+                         typename product::left_rows{
+                             gradients.data() + b * padded_outputs * words_of_block, depth, 1},
+                         depth, patches + column * depth, product::width, target, weights / s.o,
+                         {0, s.o, column, std::min(product::width, count - column)}, b > begin);
+        }
+      }
+    });
+    add_transposed(sums, groups, dw);
+  }
+
+  /// Implements `rounded_loops::multiply_patches`.
+  static void multiply_patches(const Loops& loops, const patch_products<float>& products,
+                               const float* words, std::size_t patches, float* const* out,
+                               const unary_map& map) {
+    [[maybe_unused]] const typename Loops::tile_state state{};
+    alignas(64) float sums[block * product::width];
+    const float* panel = products.panels;
+    for (std::size_t first = 0; first < products.outputs; first += product::width) {
+      multiply_tiles(loops, typename product::left_rows{words, products.depth, 1}, products.depth,
+                     panel + product::width, product::width, sums, product::width,
+                     {0, patches, 0, product::width}, false);
+      const std::size_t count = std::min(product::width, products.outputs - first);
+      for (std::size_t p = 0; p < patches; ++p) {
+        float* const target = out[p] + first / product::width * products.out_step;
+        std::copy_n(sums + p * product::width, count, target);
+        loops.bias_unary(map, panel, target, count);
+      }
+      panel += (1 + products.panel_depth) * product::width;
+    }
+  }
+
+ private:
+  using product = rounded_product<Loops>;
+
+  static constexpr std::size_t factors = Loops::factors_per_word;
+  /// Number of patches that are multiplied together.
+  static constexpr std::size_t block = rounded_loops<float>::max_patches;
+  /// Number of columns of a copy of patches, and of tasks that a gradient is divided into.
+  static constexpr std::size_t max_piece = 512;
+  static constexpr std::size_t enough_tasks = 8;
+  // Space for a whole register after the last row of words.
+  static constexpr std::size_t slack = 64;
+
+  [[nodiscard]] static constexpr std::size_t even(std::size_t n) { return (n + 1) / 2 * 2; }
+
+  /// Packs w (height, width, C, O) into panels, with zeros for an odd channel.
+  [[nodiscard]] detail::host_tensor<float> pack_weights(const float* w, std::size_t depth,
+                                                        std::size_t panel_step) const {
+    const kernels::window_sizes& s = s_;
+    const bool odd = s.c != even(s.c);
+    detail::host_tensor<float> filled;
+    if (odd) {
+      filled = detail::host_tensor<float>(*memory_, {depth, s.o});
+      std::fill_n(filled.data(), filled.size(), 0.0F);
+      for (std::size_t tap = 0; tap < s.window.height * s.window.width; ++tap) {
+        std::copy_n(w + tap * s.c * s.o, s.c * s.o, filled.data() + tap * even(s.c) * s.o);
+      }
+    }
+    const matrix<float> weights{odd ? filled.data() : w, s.o};
+    const std::size_t count = (s.o + product::width - 1) / product::width;
+    detail::host_tensor<float> panels(*memory_, {count, panel_step});
+    team_->run(count, [&](std::size_t panel, std::size_t) {
+      const std::size_t first = panel * product::width;
+      product::pack_panel(loops_, weights.columns_from(first), depth,
+                          std::min(product::width, s.o - first),
+                          panels.data() + panel * panel_step);
+    });
+    return panels;
+  }
+
+  /// Writes the words of a band of an image, with zeros around it.
+  void round_band(const float* image, const patch_convolution<float>& c, const row_band& band,
+                  float* words) const {
+    const kernels::window_sizes& s = s_;
+    const std::size_t of_pixel = c.sizes().c;
+    for (std::size_t row = 0; row < band.input_rows; ++row) {
+      float* target = words + row * c.image().row_size();
+      std::fill_n(target, c.image().row_size(), 0.0F);
+      // Wraps around above the image.
+      const std::size_t input = band.first * s.window.stride_height + row - s.window.pad_top;
+      if (input >= s.h) {
+        continue;
+      }
+      const float* const source = image + input * s.w * s.c;
+      target += s.window.pad_left * of_pixel;
+      if (s.c == even(s.c)) {
+        loops_.round_row(source, s.w * s.c, target);
+        continue;
+      }
+      for (std::size_t pixel = 0; pixel < s.w; ++pixel) {
+        loops_.round_row(source + pixel * s.c, s.c, target + pixel * of_pixel);
+      }
+    }
+  }
+
+  /// Copies the words first ... first + depth - 1 of some patches, one patch after the other.
+  static void copy_patches(const patch_convolution<float>& c, const float* const* patch,
+                           std::size_t count, std::size_t first, std::size_t depth, float* target) {
+    std::size_t length = 0;
+    for (std::size_t position = 0; position < depth; position += length) {
+      const std::size_t run = (first + position) / c.run_length();
+      const std::size_t within = (first + position) % c.run_length();
+      length = std::min(c.run_length() - within, depth - position);
+      for (std::size_t p = 0; p < count; ++p) {
+        std::copy_n(patch[p] + c.runs()[run] + within, length, target + p * depth + position);
+      }
+    }
+  }
+
+  /// Writes the words of dy, transposed: for each block of rows, a matrix (O, words of the block).
+  void transpose_gradients(const float* dy, std::size_t rows,
+                           const detail::host_tensor<float>& target) const {
+    const kernels::window_sizes& s = s_;
+    const std::size_t columns = even(s.ow) / factors;
+    const std::size_t row_words = (s.o + product::width - 1) / product::width * product::width;
+    const std::size_t blocks = (s.n * s.oh + rows - 1) / rows;
+    const std::size_t block_size = target.size() / blocks;
+    const detail::host_tensor<float> scratch(*memory_,
+                                             {team_->threads(), rows * columns * row_words});
+    team_->run(blocks, [&](std::size_t b, std::size_t thread) {
+      float* const words = scratch.data() + thread * rows * columns * row_words;
+      const std::size_t rows_here = std::min(rows, s.n * s.oh - b * rows);
+      for (std::size_t row = 0; row < rows_here; ++row) {
+        float* const of_row = words + row * columns * row_words;
+        if (factors == 1 && s.ow % 2 != 0) {
+          std::fill_n(of_row + s.ow * row_words, row_words, 0.0F);
+        }
+        loops_.round_rows(dy + (b * rows + row) * s.ow * s.o, s.o, s.ow, s.o, of_row, row_words);
+      }
+      const std::size_t depth = rows_here * columns;
+      loops_.transpose_matrix(words, row_words, target.data() + b * block_size, depth, depth, s.o);
+    });
+  }
+
+  /// Copies `count` words from `offset` on of the patches of a row of pixels into panels. In a row
+  /// with an odd number of pixels, the second factor of the last word is 0.
+  void copy_row(const float* source, std::size_t row_size, std::size_t offset, std::size_t count,
+                float* padded, float* words, float* target, std::size_t panel_step) const {
+    const kernels::window_sizes& s = s_;
+    const std::size_t columns = even(s.ow) / factors;
+    const std::size_t partner = s.window.stride_width * s.c;
+    const std::size_t whole = s.ow / factors;
+    if (source == nullptr) {
+      for (std::size_t column = 0; column < count; column += product::width, target += panel_step) {
+        std::fill_n(target, columns * product::width, 0.0F);
+      }
+      return;
+    }
+    std::copy_n(source, s.w * s.c, padded + s.window.pad_left * s.c);
+    loops_.round_rows(padded, partner, factors, row_size, words, row_size);
+    for (std::size_t column = 0; column < count; column += product::width, target += panel_step) {
+      const std::size_t width = std::min(product::width, count - column);
+      loops_.copy_columns(words + offset + column, factors * partner, whole, width, target,
+                          product::width);
+      if (whole < columns) {
+        float* const last = target + whole * product::width;
+        if (factors == 1) {
+          std::fill_n(last, product::width, 0.0F);
+        } else {
+          loops_.round_rows(padded + whole * factors * partner + offset + column, 0, 1, width, last,
+                            product::width);
+        }
+      }
+    }
+  }
+
+  /// Adds the sums of all groups, each of shape (O, weights of an output), and transposes them.
+  void add_transposed(const detail::host_tensor<float>& sums, std::size_t groups, float* dw) const {
+    constexpr std::size_t piece = 64;
+    const std::size_t depth = s_.window.height * s_.window.width * s_.c;
+    team_->run((depth + piece - 1) / piece, [&](std::size_t task, std::size_t) {
+      const std::size_t first = task * piece;
+      const std::size_t count = std::min(piece, depth - first);
+      for (std::size_t group = 1; group < groups; ++group) {
+        for (std::size_t o = 0; o < s_.o; ++o) {
+          float* const total = sums.data() + o * depth + first;
+          loops_.add(total + group * depth * s_.o, total, count);
+        }
+      }
+      loops_.transpose_matrix(sums.data() + first, depth, dw + first * s_.o, s_.o, s_.o, count);
+    });
+  }
+
+  Loops loops_;
+  const workers* team_;
+  const memory_pool* memory_;
+  kernels::window_sizes s_;
+};
+
+}  // namespace glia::cpu_loops
