@@ -35,9 +35,8 @@ inline constexpr bfloat16_products bfloat16;
 /// Products in bfloat16 for processors with tile registers (Intel's AMX, from Sapphire Rapids on):
 /// `cpu({.products = bfloat16_tiles})`. Tile registers add products in another order than
 /// AVX512-BF16: 32 at a time, with separate sums for even and odd positions. So the results are
-/// those of `bfloat16` up to rounding. Matrix products, convolutions with windows of one pixel,
-/// recurrent layers and attention use them; other convolutions are those of `bfloat16`. All
-/// processors compute the same bits, but those without tile registers compute them slowly.
+/// those of `bfloat16` up to rounding. Only convolutions in several groups are those of `bfloat16`.
+/// All processors compute the same bits, but those without tile registers compute them slowly.
 struct bfloat16_tile_products {
   /// A template, so that only programs that use it contain the loops.
   template <std::same_as<cpu_products> Products>

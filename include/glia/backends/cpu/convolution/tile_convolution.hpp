@@ -33,7 +33,8 @@ class tile_convolution {
     const kernels::window_sizes& s = s_;
     const std::size_t taps = s.window.height * s.window.width;
     const std::size_t depth = taps * even(s.c);
-    const std::size_t panel_step = product::words(depth) * product::width;
+    const std::size_t depth_words = product::whole_words(depth);
+    const std::size_t panel_step = depth_words * product::width;
     const detail::host_tensor<float> panels = pack_weights(w, depth, panel_step);
     kernels::window_sizes in_words = s;
     in_words.c = product::words(even(s.c));
@@ -70,12 +71,12 @@ class tile_convolution {
         float* const block_target = target + pixel * s.o;
         product::multiply_block(
             loops_,
-            [&](std::size_t begin, std::size_t length) {
-              const std::size_t of_patch = product::words(length);
-              copy_patches(c, patches.data(), count, product::words(begin), of_patch, copies);
-              return typename product::left_rows{copies, of_patch, 1};
+            [&](std::size_t begin, std::size_t factors_of_part, std::size_t length) {
+              copy_patches(c, patches.data(), count, product::words(begin),
+                           product::words(factors_of_part), length, copies);
+              return typename product::left_rows{copies, length, 1};
             },
-            depth, panels.data(), panel_step, block_target, s.o, count, s.o);
+            depth, depth_words, panels.data(), panel_step, block_target, s.o, count, s.o);
         last.apply(loops_, block_target, s.o, count, 0, s.o);
       }
     });
@@ -210,9 +211,14 @@ class tile_convolution {
     alignas(64) float sums[block * product::width];
     const float* panel = products.panels;
     for (std::size_t first = 0; first < products.outputs; first += product::width) {
-      multiply_tiles(loops, typename product::left_rows{words, products.depth, 1}, products.depth,
-                     panel + product::width, product::width, sums, product::width,
-                     {0, patches, 0, product::width}, false);
+      // A part of the panel stays in a first-level cache.
+      constexpr std::size_t part = product::words(product::part);
+      for (std::size_t k = 0; k < products.depth; k += part) {
+        multiply_tiles(loops, typename product::left_rows{words + k, products.depth, 1},
+                       std::min(part, products.depth - k), panel + (1 + k) * product::width,
+                       product::width, sums, product::width, {0, patches, 0, product::width},
+                       k > 0);
+      }
       const std::size_t count = std::min(product::width, products.outputs - first);
       for (std::size_t p = 0; p < patches; ++p) {
         float* const target = out[p] + first / product::width * products.out_step;
@@ -255,9 +261,10 @@ class tile_convolution {
     detail::host_tensor<float> panels(*memory_, {count, panel_step});
     team_->run(count, [&](std::size_t panel, std::size_t) {
       const std::size_t first = panel * product::width;
+      float* const target = panels.data() + panel * panel_step;
       product::pack_panel(loops_, weights.columns_from(first), depth,
-                          std::min(product::width, s.o - first),
-                          panels.data() + panel * panel_step);
+                          std::min(product::width, s.o - first), target);
+      std::fill(target + product::words(depth) * product::width, target + panel_step, 0.0F);
     });
     return panels;
   }
@@ -287,17 +294,22 @@ class tile_convolution {
     }
   }
 
-  /// Copies the words first ... first + depth - 1 of some patches, one patch after the other.
+  /// Copies the words first ... first + depth - 1 of some patches, one patch after the other. Zeros
+  /// fill each copy up to `step` words.
   static void copy_patches(const patch_convolution<float>& c, const float* const* patch,
-                           std::size_t count, std::size_t first, std::size_t depth, float* target) {
+                           std::size_t count, std::size_t first, std::size_t depth,
+                           std::size_t step, float* target) {
     std::size_t length = 0;
     for (std::size_t position = 0; position < depth; position += length) {
       const std::size_t run = (first + position) / c.run_length();
       const std::size_t within = (first + position) % c.run_length();
       length = std::min(c.run_length() - within, depth - position);
       for (std::size_t p = 0; p < count; ++p) {
-        std::copy_n(patch[p] + c.runs()[run] + within, length, target + p * depth + position);
+        std::copy_n(patch[p] + c.runs()[run] + within, length, target + p * step + position);
       }
+    }
+    for (std::size_t p = 0; p < count && depth < step; ++p) {
+      std::fill(target + p * step + depth, target + (p + 1) * step, 0.0F);
     }
   }
 

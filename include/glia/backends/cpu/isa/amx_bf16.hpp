@@ -24,6 +24,7 @@ namespace glia::cpu_loops::amx_bf16 {
 struct vector_loops : avx512_bf16::vector_loops {
   static constexpr std::size_t tile_patches = 32;
   static constexpr bool in_tiles = true;
+  static constexpr std::size_t step_words = 16;
 
   /// Tile registers of whole size while this object lives. A thread must have one to multiply.
   class tile_state {

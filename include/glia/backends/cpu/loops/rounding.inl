@@ -40,6 +40,8 @@ static void round_rows(const float* x, std::size_t x_step, std::size_t depth, st
 // consecutive words, and a single row is a tile, too. A thread has a tile_state while it
 // multiplies.
 static constexpr bool in_tiles = false;
+// The number of words that one instruction for tiles multiplies.
+static constexpr std::size_t step_words = 1;
 struct tile_state {};
 
 // Computes the same as multiply_tile in the order of tile registers: for 32 factors at a time, the

@@ -43,8 +43,8 @@ class rounded_loops {
   virtual void pack(const matrix<T>& b, std::size_t k, std::size_t n, T* target,
                     std::size_t panel_step) const = 0;
   /// Computes C = A B, or adds the product to C, for a packed B on the calling thread. `scratch`
-  /// has min(k, detail::product_chain) elements for each row of A, at most row_blocks::max_rows. If
-  /// A is transposed, the rows are filled up to whole panels.
+  /// has min(k, detail::product_chain) elements for each row of A, at most row_blocks::max_rows,
+  /// and for `spare_rows` more rows. If A is transposed, the rows are filled up to whole panels.
   virtual void multiply_packed(const matrix<T>& a, const T* panels, std::size_t panel_step, T* c,
                                std::size_t c_row, const sizes& s, T* scratch, bool add) const = 0;
   /// Packs weights and a bias like `cpu_loops::pack_panels`, with words behind the bias.
@@ -72,6 +72,7 @@ class rounded_loops {
   virtual void multiply_patches(const patch_products<T>& products, const T* words,
                                 std::size_t patches, T* const* out, const unary_map& map) const = 0;
   static constexpr std::size_t max_patches = 128;
+  static constexpr std::size_t spare_rows = 8;
 
  protected:
   ~rounded_loops() = default;

@@ -15,8 +15,8 @@ namespace glia::cpu_loops {
 
 /// Computes C = A B with factors rounded to bfloat16 and sums in single precision. Both factors are
 /// packed as words; see loops/rounding.inl. The products of `part` consecutive factors are added
-/// one after the other, and then the sums of these parts. This order is the same for all sizes,
-/// numbers of threads and instruction sets.
+/// one after the other, and then the sums of these parts; in tiles, as tile registers do. This
+/// order is the same for all sizes, numbers of threads and instruction sets.
 template <class Loops>
 class rounded_product {
  public:
@@ -36,6 +36,10 @@ class rounded_product {
   [[nodiscard]] static constexpr std::size_t words(std::size_t depth) {
     return (depth + Loops::factors_per_word - 1) / Loops::factors_per_word;
   }
+  /// Returns the same, filled up to whole steps of a tile. Zeros fill both factors.
+  [[nodiscard]] static constexpr std::size_t whole_words(std::size_t depth) {
+    return (words(depth) + Loops::step_words - 1) / Loops::step_words * Loops::step_words;
+  }
   [[nodiscard]] static constexpr std::size_t padded(std::size_t columns) {
     return (columns + width - 1) / width * width;
   }
@@ -45,7 +49,7 @@ class rounded_product {
   }
   /// Returns the number of words for a part of a block of rows of A (m, k).
   [[nodiscard]] static std::size_t left_size(std::size_t k, std::size_t m) {
-    return words(std::min(k, part)) * padded(std::min(m, row_blocks::max_rows));
+    return whole_words(std::min(k, part)) * padded(std::min(m, row_blocks::max_rows));
   }
 
   /// Packs columns of B (k, ...) into one panel: rows of words, each two registers wide.
@@ -95,11 +99,12 @@ class rounded_product {
     matrix<float> a;
 
     /// Packs the factors first ... first + depth - 1 of some rows, at most row_blocks::max_rows.
+    /// In tiles, zeros fill each row up to `length` words.
     void pack(std::size_t row, std::size_t rows, std::size_t first, std::size_t depth,
-              float* target) const {
+              std::size_t length, float* target) const {
       const matrix<float> source = a.rows_from(row).columns_from(first);
       if (a.transposed && Loops::in_tiles) {
-        pack_transposed_rows(loops, source, rows, depth, target);
+        pack_transposed_rows(loops, source, rows, depth, length, target);
         return;
       }
       if (a.transposed) {
@@ -107,37 +112,39 @@ class rounded_product {
         return;
       }
       for (std::size_t i = 0; i < rows; ++i) {
-        loops.round_row(source.data + i * a.row_step, depth, target + i * words(depth));
+        float* const words_of_row = target + i * length;
+        loops.round_row(source.data + i * a.row_step, depth, words_of_row);
+        std::fill(words_of_row + words(depth), words_of_row + length, 0.0F);
       }
     }
     /// Returns the rows that `pack` packed.
-    [[nodiscard]] left_rows view(std::size_t rows, std::size_t depth, const float* packed) const {
+    [[nodiscard]] left_rows view(std::size_t rows, std::size_t length, const float* packed) const {
       return a.transposed && !Loops::in_tiles ? left_rows{packed, 1, padded(rows)}
-                                              : left_rows{packed, words(depth), 1};
+                                              : left_rows{packed, length, 1};
     }
   };
 
-  /// Multiplies a block of rows by panels of B. `left(first, depth)` returns the packed rows for a
-  /// part of the sums.
+  /// Multiplies a block of rows by panels of B, each of `k_words` rows. `left(first, depth,
+  /// length)` returns the packed rows for a part of the sums, each of `length` words.
   template <class Left>
   static void multiply_block(const Loops& loops, const Left& left, std::size_t k,
-                             const float* panels, std::size_t panel_step, float* c,
-                             std::size_t c_row, std::size_t rows, std::size_t columns,
+                             std::size_t k_words, const float* panels, std::size_t panel_step,
+                             float* c, std::size_t c_row, std::size_t rows, std::size_t columns,
                              bool add = false) {
     [[maybe_unused]] const typename Loops::tile_state state{};
     std::size_t first = 0;
     do {
       const std::size_t depth = std::min(part, k - first);
-      const left_rows a = left(first, depth);
+      const std::size_t length = std::min(words(part), k_words - words(first));
+      const left_rows a = left(first, depth, length);
       const float* const b = panels + words(first) * width;
       const bool adds = add || first > 0;
       const std::size_t whole = rows == 1 && !Loops::in_tiles ? columns / width : 0;
       if (whole > 0) {
-        loops.multiply_row(a.data, a.step, b, panel_step, words(depth), words(part), whole, c,
-                           adds);
+        loops.multiply_row(a.data, a.step, b, panel_step, length, words(part), whole, c, adds);
       }
       for (std::size_t column = whole * width; column < columns; column += width) {
-        multiply_tiles(loops, a, words(depth), b + column / width * panel_step, width, c, c_row,
+        multiply_tiles(loops, a, length, b + column / width * panel_step, width, c, c_row,
                        {0, rows, column, std::min(width, columns - column)}, adds);
       }
       first += part;
@@ -174,7 +181,7 @@ class rounded_product {
         row_blocks::max_rows / Loops::tile_patches * Loops::tile_patches;
     for (std::size_t row = 0; row < s.m; row += max_rows) {
       const std::size_t rows = std::min(max_rows, s.m - row);
-      multiply_block(loops, packing(left, row, rows, scratch), s.k, panels, panel_step,
+      multiply_block(loops, packing(left, row, rows, scratch), s.k, words(s.k), panels, panel_step,
                      c + row * c_row, c_row, rows, s.n, add);
     }
   }
@@ -186,7 +193,8 @@ class rounded_product {
     const left_matrix left{loops, a};
     const row_blocks blocks(s.m, Loops::tile_patches);
     const std::size_t panels = (s.n + width - 1) / width;
-    const std::size_t panel_step = packed == nullptr ? words(s.k) * width : (1 + s.k) * width;
+    const std::size_t k_words = packed == nullptr ? whole_words(s.k) : words(s.k);
+    const std::size_t panel_step = packed == nullptr ? k_words * width : (1 + s.k) * width;
     const std::size_t slabs =
         blocks.count > 1 ? product_slabs(panels, words(s.k) * width * sizeof(float), slab_bytes)
                          : 1;
@@ -206,7 +214,7 @@ class rounded_product {
         const std::size_t block = task / parts;
         const std::size_t first = task % parts * part;
         left.pack(block * blocks.rows, rows_of_block(block), first, std::min(part, s.k - first),
-                  copies.data() + task * copy_size);
+                  std::min(words(part), k_words - words(first)), copies.data() + task * copy_size);
       });
     }
     for (std::size_t slab = 0; slab < slabs; ++slab) {
@@ -221,8 +229,10 @@ class rounded_product {
         owned = detail::host_tensor<float>(memory, {count, panel_step});
         right = owned.data();
         run(team, s, count, [&](std::size_t panel, std::size_t) {
+          float* const target = owned.data() + panel * panel_step;
           pack_panel(loops, b.columns_from(origin + panel * width), s.k,
-                     std::min(width, columns - panel * width), owned.data() + panel * panel_step);
+                     std::min(width, columns - panel * width), target);
+          std::fill(target + words(s.k) * width, target + panel_step, 0.0F);
         });
       }
       const std::size_t groups = blocks.groups(count);
@@ -239,12 +249,12 @@ class rounded_product {
         const std::size_t end = std::min((group + 1) * count / groups * width, columns);
         float* const target = c + row * s.n + origin + column;
         const auto multiply_by = [&](const auto& rows_of_part) {
-          multiply_block(loops, rows_of_part, s.k, right + panel * panel_step, panel_step, target,
-                         s.n, rows, end - column);
+          multiply_block(loops, rows_of_part, s.k, k_words, right + panel * panel_step, panel_step,
+                         target, s.n, rows, end - column);
         };
         if (shared) {
-          multiply_by([&](std::size_t first_factor, std::size_t depth) {
-            return left.view(rows, depth,
+          multiply_by([&](std::size_t first_factor, std::size_t, std::size_t length) {
+            return left.view(rows, length,
                              copies.data() + (block * parts + first_factor / part) * copy_size);
           });
         } else {
@@ -258,21 +268,24 @@ class rounded_product {
  private:
   /// Packs rows of a transposed A, each as consecutive words.
   static void pack_transposed_rows(const Loops& loops, const matrix<float>& a, std::size_t rows,
-                                   std::size_t depth, float* target) {
+                                   std::size_t depth, std::size_t length, float* target) {
     float columns[words(part) * width];
     for (std::size_t row = 0; row < rows; row += width) {
       const std::size_t count = std::min(width, rows - row);
       loops.round_rows(a.data + row, a.row_step, depth, count, columns, width);
-      loops.transpose_matrix(columns, width, target + row * words(depth), words(depth),
-                             words(depth), count);
+      float* const first = target + row * length;
+      loops.transpose_matrix(columns, width, first, length, words(depth), count);
+      for (std::size_t i = 0; i < count; ++i) {
+        std::fill(first + i * length + words(depth), first + (i + 1) * length, 0.0F);
+      }
     }
   }
 
   /// Returns a function for `multiply_block` that packs the rows of a part.
   static auto packing(const left_matrix& left, std::size_t row, std::size_t rows, float* scratch) {
-    return [&left, row, rows, scratch](std::size_t first, std::size_t depth) {
-      left.pack(row, rows, first, depth, scratch);
-      return left.view(rows, depth, scratch);
+    return [&left, row, rows, scratch](std::size_t first, std::size_t depth, std::size_t length) {
+      left.pack(row, rows, first, depth, length, scratch);
+      return left.view(rows, length, scratch);
     };
   }
 

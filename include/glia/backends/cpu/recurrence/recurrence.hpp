@@ -216,7 +216,8 @@ class recurrence {
                    const Body& body) const {
     const std::size_t samples_per_thread = (s.samples + team_->threads() - 1) / team_->threads();
     const std::size_t block = std::clamp<std::size_t>(samples_per_thread, 1, most_at_once);
-    const detail::host_tensor<T> scratch(memory, {s.samples, scratch_size});
+    const std::size_t spare = team_->rounded<T>() == nullptr ? 0 : rounded_loops<T>::spare_rows;
+    const detail::host_tensor<T> scratch(memory, {s.samples + spare, scratch_size});
     team_->run((s.samples + block - 1) / block, [&](std::size_t task, std::size_t) {
       const std::size_t first = task * block;
       body(first, std::min(block, s.samples - first), scratch.data() + first * scratch_size);
