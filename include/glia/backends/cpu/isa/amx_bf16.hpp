@@ -110,7 +110,7 @@ struct vector_loops : avx512_bf16::vector_loops {
   template <bool Bottom, bool Right, class T>
   static void multiply(const factors<T>& f, T* c, std::size_t c_row, bool add) {
     const std::size_t step = c_row * sizeof(T);
-    T* const below = c + side * c_row;
+    T* const lower_half = c + side * c_row;
     write_memory(c);
     _tile_zero(0);
     _tile_zero(1);
@@ -122,10 +122,10 @@ struct vector_loops : avx512_bf16::vector_loops {
         _tile_loadd(1, c + side, step);
       }
       if constexpr (Bottom) {
-        _tile_loadd(2, below, step);
+        _tile_loadd(2, lower_half, step);
       }
       if constexpr (Bottom && Right) {
-        _tile_loadd(3, below + side, step);
+        _tile_loadd(3, lower_half + side, step);
       }
     }
     std::size_t k = 0;
@@ -152,10 +152,10 @@ struct vector_loops : avx512_bf16::vector_loops {
       _tile_stored(1, c + side, step);
     }
     if constexpr (Bottom) {
-      _tile_stored(2, below, step);
+      _tile_stored(2, lower_half, step);
     }
     if constexpr (Bottom && Right) {
-      _tile_stored(3, below + side, step);
+      _tile_stored(3, lower_half + side, step);
     }
     write_memory(c);
   }
