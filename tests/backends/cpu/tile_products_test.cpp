@@ -53,6 +53,10 @@ std::vector<test::rounded_product> products() {
                       return d.run(kernels::conv2d_kernel_gradient{}, drawn(d, {3, 5, 7, 40}, 1),
                                    drawn(d, {3, 5, 7, 33}, 2));
                     }});
+  result.push_back({"a convolution without a bias", [](const glia::device& d) {
+                      return d.run(kernels::conv2d{{3, 3}}, drawn(d, {2, 5, 7, 40}, 1),
+                                   drawn(d, {3, 3, 40, 33}, 2), glia::tensor{});
+                    }});
   return result;
 }
 

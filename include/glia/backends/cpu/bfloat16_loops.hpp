@@ -50,35 +50,18 @@ class bfloat16_loops final : public rounded_loops<float> {
   void convolve(const workers& team, const memory_pool& memory, const kernels::window_sizes& s,
                 const float* x, const float* w, const float* bias, const unary_map& map, float* y,
                 std::size_t most_rows) const override {
-    if constexpr (Loops::in_tiles) {
-      if (s.groups == 1) {
-        tile_convolution<Loops>(loops, team, memory, s).forward(x, w, bias, map, y, most_rows);
-        return;
-      }
-    }
-    convolution_of(team, memory, s).forward(x, w, bias, map, y, most_rows);
+    with_convolution(team, memory, s,
+                     [&](const auto& c) { c.forward(x, w, bias, map, y, most_rows); });
   }
   void input_gradient(const workers& team, const memory_pool& memory,
                       const kernels::window_sizes& s, const float* dy, const float* w,
                       float* dx) const override {
-    if constexpr (Loops::in_tiles) {
-      if (s.groups == 1) {
-        tile_convolution<Loops>(loops, team, memory, s).input_gradient(dy, w, dx);
-        return;
-      }
-    }
-    convolution_of(team, memory, s).input_gradient(dy, w, dx);
+    with_convolution(team, memory, s, [&](const auto& c) { c.input_gradient(dy, w, dx); });
   }
   void kernel_gradient(const workers& team, const memory_pool& memory,
                        const kernels::window_sizes& s, const float* x, const float* dy,
                        float* dw) const override {
-    if constexpr (Loops::in_tiles) {
-      if (s.groups == 1) {
-        tile_convolution<Loops>(loops, team, memory, s).kernel_gradient(x, dy, dw);
-        return;
-      }
-    }
-    convolution_of(team, memory, s).kernel_gradient(x, dy, dw);
+    with_convolution(team, memory, s, [&](const auto& c) { c.kernel_gradient(x, dy, dw); });
   }
 
   [[nodiscard]] std::size_t words(std::size_t n) const override { return product::words(n); }
@@ -106,10 +89,17 @@ class bfloat16_loops final : public rounded_loops<float> {
  private:
   static constexpr Loops loops{};
 
-  [[nodiscard]] static rounded_convolution<Patches> convolution_of(const workers& team,
-                                                                   const memory_pool& memory,
-                                                                   const kernels::window_sizes& s) {
-    return {Patches{}, team, memory, s};
+  /// Calls body(convolution). Tiles multiply convolutions in one group.
+  template <class Body>
+  static void with_convolution(const workers& team, const memory_pool& memory,
+                               const kernels::window_sizes& s, const Body& body) {
+    if constexpr (Loops::in_tiles) {
+      if (s.groups == 1) {
+        body(tile_convolution<Loops>(loops, team, memory, s));
+        return;
+      }
+    }
+    body(rounded_convolution<Patches>(Patches{}, team, memory, s));
   }
 };
 

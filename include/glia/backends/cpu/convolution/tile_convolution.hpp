@@ -89,7 +89,7 @@ class tile_convolution {
     const patch_convolution<float> c(s, *memory_, {.whole_rows = false});
     const std::size_t columns = c.run_length();
     const std::size_t panel_step = product::words(s.o) * product::width;
-    const std::size_t run_panels = (columns + product::width - 1) / product::width * panel_step;
+    const std::size_t run_panels = product::right_size(s.o, columns);
     const detail::host_tensor<float> panels(*memory_, {c.runs().size(), run_panels});
     team_->run(c.runs().size(), [&](std::size_t run, std::size_t) {
       product::pack(loops_, {w + run * columns * s.o, s.o, true}, s.o, columns,
@@ -112,13 +112,16 @@ class tile_convolution {
         std::fill_n(padded, c.band_size(band.rows), 0.0F);
         for (std::size_t pixel = 0; pixel < grid.count(); pixel += block) {
           const std::size_t count = std::min(block, grid.count() - pixel);
+          std::array<float*, block> patches;
+          for (std::size_t p = 0; p < count; ++p) {
+            patches[p] = padded + grid.offset((pixel + p) / s.ow, (pixel + p) % s.ow);
+          }
           for (std::size_t run = 0; run < c.runs().size(); ++run) {
             product::multiply_packed(loops_, {source + pixel * s.o, s.o},
                                      panels.data() + run * run_panels, panel_step, products,
                                      columns, {count, columns, s.o}, left);
             for (std::size_t p = 0; p < count; ++p) {
-              const std::size_t patch = grid.offset((pixel + p) / s.ow, (pixel + p) % s.ow);
-              loops_.add(products + p * columns, padded + patch + c.runs()[run], columns);
+              loops_.add(products + p * columns, patches[p] + c.runs()[run], columns);
             }
           }
         }
@@ -144,9 +147,9 @@ class tile_convolution {
         std::clamp<std::size_t>(detail::product_chain / even(s.ow), 1, all_rows);
     const std::size_t blocks = (all_rows + rows - 1) / rows;
     const std::size_t words_of_block = rows * columns;
-    const std::size_t padded_outputs =
-        (s.o + Loops::tile_patches - 1) / Loops::tile_patches * Loops::tile_patches;
-    const detail::host_tensor<float> gradients(*memory_, {blocks, padded_outputs * words_of_block});
+    const std::size_t block_size =
+        product::padded(s.o) * words_of_block;  // with room for whole tiles
+    const detail::host_tensor<float> gradients(*memory_, {blocks, block_size});
     transpose_gradients(dy, rows, gradients);
 
     const std::size_t run_length = k.dilation_width == 1 ? k.width * s.c : s.c;
@@ -193,8 +196,7 @@ class tile_convolution {
         }
         for (std::size_t column = 0; column < count; column += product::width) {
           multiply_tiles(loops_,
-                         typename product::left_rows{
-                             gradients.data() + b * padded_outputs * words_of_block, depth, 1},
+                         typename product::left_rows{gradients.data() + b * block_size, depth, 1},
                          depth, patches + column * depth, product::width, target, weights / s.o,
                          {0, s.o, column, std::min(product::width, count - column)}, b > begin);
         }
@@ -261,10 +263,9 @@ class tile_convolution {
     detail::host_tensor<float> panels(*memory_, {count, panel_step});
     team_->run(count, [&](std::size_t panel, std::size_t) {
       const std::size_t first = panel * product::width;
-      float* const target = panels.data() + panel * panel_step;
-      product::pack_panel(loops_, weights.columns_from(first), depth,
-                          std::min(product::width, s.o - first), target);
-      std::fill(target + product::words(depth) * product::width, target + panel_step, 0.0F);
+      product::pack_whole_panel(loops_, weights.columns_from(first), depth,
+                                std::min(product::width, s.o - first),
+                                panels.data() + panel * panel_step);
     });
     return panels;
   }
@@ -318,7 +319,7 @@ class tile_convolution {
                            const detail::host_tensor<float>& target) const {
     const kernels::window_sizes& s = s_;
     const std::size_t columns = even(s.ow) / factors;
-    const std::size_t row_words = (s.o + product::width - 1) / product::width * product::width;
+    const std::size_t row_words = product::padded(s.o);
     const std::size_t blocks = (s.n * s.oh + rows - 1) / rows;
     const std::size_t block_size = target.size() / blocks;
     const detail::host_tensor<float> scratch(*memory_,

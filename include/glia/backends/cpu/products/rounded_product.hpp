@@ -72,6 +72,12 @@ class rounded_product {
                              words(depth));
     }
   }
+  /// Packs the same, with zeros up to `whole_words(k)` rows.
+  static void pack_whole_panel(const Loops& loops, const matrix<float>& b, std::size_t k,
+                               std::size_t columns, float* target) {
+    pack_panel(loops, b, k, columns, target);
+    std::fill(target + words(k) * width, target + whole_words(k) * width, 0.0F);
+  }
   /// Packs B (k, n) on the calling thread, into panels that are `panel_step` words apart.
   static void pack(const Loops& loops, const matrix<float>& b, std::size_t k, std::size_t n,
                    float* target, std::size_t panel_step) {
@@ -229,10 +235,9 @@ class rounded_product {
         owned = detail::host_tensor<float>(memory, {count, panel_step});
         right = owned.data();
         run(team, s, count, [&](std::size_t panel, std::size_t) {
-          float* const target = owned.data() + panel * panel_step;
-          pack_panel(loops, b.columns_from(origin + panel * width), s.k,
-                     std::min(width, columns - panel * width), target);
-          std::fill(target + words(s.k) * width, target + panel_step, 0.0F);
+          pack_whole_panel(loops, b.columns_from(origin + panel * width), s.k,
+                           std::min(width, columns - panel * width),
+                           owned.data() + panel * panel_step);
         });
       }
       const std::size_t groups = blocks.groups(count);
