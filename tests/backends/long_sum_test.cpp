@@ -196,6 +196,36 @@ void for_each_reduction(content distribution, std::size_t n, const Visit& visit)
           return std::pair(device.run(kernels::conv2d_kernel_gradient{same}, x, x),
                            std::size_t{4 * 9 + 7});
         });
+  {
+    // Winograd's transforms compute convolutions from 32 channels on.
+    const std::size_t extent = static_cast<std::size_t>(std::sqrt(static_cast<double>(n / 32)));
+    const std::vector<T> x(terms.begin(),
+                           terms.begin() + static_cast<std::ptrdiff_t>(32 * extent * extent));
+    visit("gradient of a kernel of 3 x 3 with 32 channels", product, dot_of(x, 5, 32, x, 7, 32),
+          [&, extent](const auto& device) {
+            const auto images = put(device, x, {1, extent, extent, 32});
+            return std::pair(device.run(kernels::conv2d_kernel_gradient{same}, images, images),
+                             std::size_t{(4 * 32 + 5) * 32 + 7});
+          });
+    const std::size_t channels = n / 288 / 16 * 16;
+    const std::vector<T> w(terms.begin(),
+                           terms.begin() + static_cast<std::ptrdiff_t>(288 * channels));
+    const std::vector<T> image_of_channels(
+        matrix.begin(), matrix.begin() + static_cast<std::ptrdiff_t>(36 * channels));
+    exact_sum first;
+    for (std::size_t i = 0; i < 9 * channels; ++i) {
+      const std::size_t row = i / channels / 3;
+      const std::size_t pixel = 6 * row + i / channels % 3;
+      first.add(static_cast<long double>(image_of_channels[pixel * channels + i % channels]) *
+                w[32 * i]);
+    }
+    visit("convolution of 3 x 3 with many channels", product, first, [&](const auto& device) {
+      return std::pair(device.run(kernels::conv2d{.window = {.height = 3, .width = 3}},
+                                  put(device, image_of_channels, {1, 6, 6, channels}),
+                                  put(device, w, {3, 3, channels, 32}), glia::tensor{}),
+                       std::size_t{0});
+    });
+  }
   visit("gradient of a depthwise kernel", product, dot_of(image, 2, 3, image, 2, 3),
         [&](const auto& device) {
           const auto x = put(device, image, {1, side, side, 3});

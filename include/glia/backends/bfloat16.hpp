@@ -20,9 +20,10 @@ namespace glia {
 /// Products in bfloat16: `cpu({.products = bfloat16})`. The factors of matrix products,
 /// convolutions, recurrent layers and attention are rounded to 8 significant bits, to the nearest
 /// number, ties to even. Everything else, such as sums and stored numbers, stays in single
-/// precision, and so do depthwise convolutions. Processors with AVX512-BF16 compute large products
-/// of this kind up to twice as fast. Others compute the same bits, but more slowly than products in
-/// single precision.
+/// precision, and so do convolutions with one input or output channel in each group, such as
+/// depthwise ones. Processors with AVX512-BF16 compute large products of this kind up to twice as
+/// fast. Others compute the same bits, but more slowly than products in single precision. Products
+/// below 1.2e-38 and above 3.4e38 are exceptions on processors without fused multiply-adds.
 struct bfloat16_products {
   /// A template, so that only programs that use it contain the loops.
   template <std::same_as<cpu_products> Products>
@@ -35,7 +36,7 @@ inline constexpr bfloat16_products bfloat16;
 /// Products in bfloat16 for processors with tile registers (Intel's AMX, from Sapphire Rapids on):
 /// `cpu({.products = bfloat16_tiles})`. Tile registers add products in another order than
 /// AVX512-BF16: 32 at a time, with separate sums for even and odd positions. So the results are
-/// those of `bfloat16` up to rounding. Only convolutions in several groups are those of `bfloat16`.
+/// those of `bfloat16` up to rounding. Convolutions in several groups have the bits of `bfloat16`.
 /// All processors compute the same bits, but those without tile registers compute them slowly.
 struct bfloat16_tile_products {
   /// A template, so that only programs that use it contain the loops.

@@ -31,8 +31,8 @@ namespace glia::kernels {
 
 /// Computes consecutive convolutions (links), each map(x * w + bias). The operands are x and the
 /// weights and bias of each link. In a packed chain, the operand for the weights of a link is the
-/// result of `pack_panels`, and its bias is omitted. Optional for a backend; the links must satisfy
-/// `chains`.
+/// result of `pack_panels`, `rounded` only if the link has one group, and its bias is omitted.
+/// Optional for a backend; the links must satisfy `chains`.
 struct conv2d_chain {
   std::size_t count = 0;
   std::array<conv2d, max_chain> links{};

@@ -90,7 +90,8 @@ struct packed_conv2d {
 };
 
 /// Computes `conv2d_max_pool2d` without positions, with an additional operand: the weights packed
-/// with the bias by `pack_panels`, or packed by `pack_transformed`. Optional for a backend.
+/// with the bias by `pack_panels{.rounded = false}`, or packed by `pack_transformed`. Optional for
+/// a backend.
 struct packed_conv2d_max_pool2d {
   convolution_pooling geometry;
   unary_map map = identity_map;

@@ -30,8 +30,8 @@ class bench {
     std::size_t element;
     float value;
   };
-  bench(const glia::device& device, const injection& special)
-      : device_(&device), keep_(false), special_(special) {}
+  bench(const glia::device& device, const injection& special, bool rounds = false)
+      : device_(&device), keep_(false), rounds_(rounds), special_(special) {}
 
   [[nodiscard]] const glia::device& device() const { return *device_; }
 

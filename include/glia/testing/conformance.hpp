@@ -101,10 +101,11 @@ inline void run_case(std::vector<conformance_result>& results, const std::string
 }
 
 /// Runs a case repeatedly, each time with a NaN or an infinity in one element of one operand. In a
-/// small operand, every element is tested in this way; in a large operand, a few elements.
+/// small operand, every element is tested in this way; in a large operand, a few elements. `rounds`
+/// is as in the constructor of bench.
 inline void run_special_case(std::vector<conformance_result>& results, const std::string& name,
                              function_ref<void(bench&)> kernel,
-                             const std::vector<device>& candidates) {
+                             const std::vector<device>& candidates, bool rounds) {
   const reference<double> oracle;
   bench plain(oracle, false);
   kernel(plain);
@@ -120,11 +121,11 @@ inline void run_special_case(std::vector<conformance_result>& results, const std
     results.push_back({.name = name, .candidate = candidate});
   }
   const auto run = [&](std::size_t operand, std::size_t element, float value) {
-    bench expected(oracle, {operand, element, value});
+    bench expected(oracle, {operand, element, value}, rounds);
     kernel(expected);
     std::size_t index = first;
     for (const device& candidate : candidates) {
-      bench actual(candidate, {operand, element, value});
+      bench actual(candidate, {operand, element, value}, rounds);
       kernel(actual);
       conformance_result& result = results[index++];
       const double error = largest_difference(actual.outputs(), expected.outputs());
@@ -163,6 +164,24 @@ void for_each_case(const Check& check) {
   check_updates(check);
 }
 
+/// Calls check(name, kernel) for the cases that the options select, and reports the results that it
+/// adds.
+template <class Check>
+void for_each_selected_case(std::vector<conformance_result>& results,
+                            const conformance_options& options, const Check& check) {
+  std::size_t index = 0;
+  for_each_case([&](const std::string& name, const auto& kernel) {
+    if (index++ % options.parts != options.part) {
+      return;
+    }
+    const std::size_t first = results.size();
+    check(name, kernel);
+    for (std::size_t i = first; options.report && i < results.size(); ++i) {
+      options.report(results[i]);
+    }
+  });
+}
+
 }  // namespace detail
 
 /// Runs every kernel on the candidates, compares the results with the `reference` device, and
@@ -176,17 +195,10 @@ void for_each_case(const Check& check) {
 [[nodiscard]] inline std::vector<conformance_result> run_conformance(
     const std::vector<device>& candidates, const conformance_options& options = {}) {
   std::vector<conformance_result> results;
-  std::size_t index = 0;
-  detail::for_each_case([&](const std::string& name, const auto& kernel) {
-    if (index++ % options.parts != options.part) {
-      return;
-    }
-    const std::size_t first = results.size();
-    detail::run_case(results, name, kernel, candidates, options.bfloat16_operands);
-    for (std::size_t i = first; options.report && i < results.size(); ++i) {
-      options.report(results[i]);
-    }
-  });
+  detail::for_each_selected_case(
+      results, options, [&](const std::string& name, const auto& kernel) {
+        detail::run_case(results, name, kernel, candidates, options.bfloat16_operands);
+      });
   return results;
 }
 
@@ -200,11 +212,12 @@ void for_each_case(const Check& check) {
 /// The same outputs must become NaN or infinite as on the `reference` device: 0 times NaN and 0
 /// times infinity are NaN, and sums and maxima propagate NaN and infinity.
 [[nodiscard]] inline std::vector<conformance_result> run_special_values(
-    const std::vector<device>& candidates) {
+    const std::vector<device>& candidates, const conformance_options& options = {}) {
   std::vector<conformance_result> results;
-  detail::for_each_case([&](const std::string& name, const auto& kernel) {
-    detail::run_special_case(results, name, kernel, candidates);
-  });
+  detail::for_each_selected_case(
+      results, options, [&](const std::string& name, const auto& kernel) {
+        detail::run_special_case(results, name, kernel, candidates, options.bfloat16_operands);
+      });
   return results;
 }
 

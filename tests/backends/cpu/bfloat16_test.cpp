@@ -78,9 +78,9 @@ TEST_CASE("factors are rounded to the nearest number in bfloat16") {
     for (std::size_t i = 0; i < given.size(); ++i) {
       INFO(given[i]);
       const auto x = tensor_of(device, {1, 1}, {given[i]});
-      const auto one = tensor_of(device, {1, 1}, {1});
+      const auto unit = tensor_of(device, {1, 1}, {1});
       for (const auto& product :
-           {device.run(kernels::matmul{}, x, one), device.run(kernels::matmul{}, one, x)}) {
+           {device.run(kernels::matmul{}, x, unit), device.run(kernels::matmul{}, unit, x)}) {
         const float actual = values_of(device, product)[0];
         CHECK((actual == rounded[i] || (std::isnan(actual) && std::isnan(rounded[i]))));
       }
@@ -96,6 +96,8 @@ TEST_CASE("a cpu with products in bfloat16 conforms") {
 TEST_CASE("products in bfloat16 propagate NaN and infinity") {
   test::require_special_values({rounding_cpu(2), rounding_cpu(2, isa::avx2)});
 }
+
+TEST_CASE("long sums in bfloat16 are accurate") { test::require_accurate_sums(glia::bfloat16); }
 
 TEST_CASE("networks train in bfloat16 with the same bits on any number of threads") {
   test::require_same_training(glia::bfloat16);

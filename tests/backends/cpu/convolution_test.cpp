@@ -105,11 +105,39 @@ TEST_CASE(
 TEST_CASE("the gradient of a 3 x 3 kernel is a sum over many images, the same for all threads") {
   const std::vector<float> x = images(70);
   const std::vector<float> w = weights();
-  const std::vector<float> alone = gradients_of(glia::cpu<float>({.threads = 1}), x, w);
-  CHECK(differences(alone, gradients_of(glia::reference<float>(), x, w), 1e-3F) == 0);
+  const std::vector<float> expected = gradients_of(glia::cpu<float>({.threads = 1}), x, w);
+  CHECK(differences(expected, gradients_of(glia::reference<float>(), x, w), 1e-3F) == 0);
   for (const std::size_t threads : {2U, 3U}) {
-    CHECK((gradients_of(glia::cpu<float>({.threads = threads}), x, w) == alone));
+    CHECK((gradients_of(glia::cpu<float>({.threads = threads}), x, w) == expected));
   }
+}
+
+TEST_CASE("the gradient of a large kernel is a sum over chunks of images") {
+  // The patches of 300 images take 75 MiB, so they are copied in two chunks, those of 150 in one.
+  constexpr std::size_t channels = 104;
+  constexpr std::size_t of_image = 5 * 5 * channels;
+  const auto gradient_of = [&](std::size_t first, std::size_t images, std::size_t threads) {
+    const glia::cpu<float> device({.threads = threads});
+    std::vector<float> x(images * of_image);
+    std::vector<float> dy(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] = static_cast<float>((i + first * of_image) * 7 % 31) * 0.1F - 1;
+      dy[i] = static_cast<float>((i + first * of_image) * 5 % 23) * 0.1F - 1;
+    }
+    const glia::shape s{images, 5, 5, channels};
+    const glia::window2d same{5, 5, 1, 1, 1, 1, 2, 2, 2, 2};
+    return test::values_of(
+        device, device.run(kernels::conv2d_kernel_gradient{same}, test::tensor_of(device, s, x),
+                           test::tensor_of(device, s, dy)));
+  };
+  const std::vector<float> whole = gradient_of(0, 300, 1);
+  std::vector<float> sum = gradient_of(0, 150, 2);
+  const std::vector<float> second = gradient_of(150, 150, 2);
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    sum[i] += second[i];
+  }
+  CHECK(differences(whole, sum, 1e-3F) == 0);
+  CHECK((gradient_of(0, 300, 3) == whole));
 }
 
 TEST_CASE("the bits of a 3 x 3 convolution depend neither on the batch nor on the threads") {
@@ -169,18 +197,18 @@ std::vector<double> small_convolution(const glia::device& device, std::size_t po
   const glia::tensor x = values_of(input, 1);
   const glia::tensor w = values_of({1, 3, 5, outputs}, 2);
   const glia::tensor dy = values_of({2, 1, positions, outputs}, 3);
-  std::vector<double> all;
+  std::vector<double> numbers;
   const auto append = [&](const glia::tensor& result) {
     std::vector<double> values(result.shape().size());
     device.to_host(result, std::span<double>(values));
-    all.insert(all.end(), values.begin(), values.end());
+    numbers.insert(numbers.end(), values.begin(), values.end());
   };
   append(device.run(kernels::conv2d{window}, x, w, glia::tensor{}));
   append(device.run(kernels::conv2d{window, 1, {glia::unary_function::relu}}, x, w,
                     values_of({outputs}, 4)));
   append(
       device.run(kernels::conv2d_input_gradient{window, 1, {input[1], input[2], input[3]}}, dy, w));
-  return all;
+  return numbers;
 }
 
 }  // namespace

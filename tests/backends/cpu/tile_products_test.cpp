@@ -53,6 +53,10 @@ std::vector<test::rounded_product> products() {
                       return d.run(kernels::conv2d_kernel_gradient{}, drawn(d, {3, 5, 7, 40}, 1),
                                    drawn(d, {3, 5, 7, 33}, 2));
                     }});
+  result.push_back({"a batch of products", [](const glia::device& d) {
+                      return d.run(kernels::batched_matmul{}, drawn(d, {7, 34, 21}, 1),
+                                   drawn(d, {7, 21, 18}, 2));
+                    }});
   result.push_back({"a convolution without a bias", [](const glia::device& d) {
                       return d.run(kernels::conv2d{{3, 3}}, drawn(d, {2, 5, 7, 40}, 1),
                                    drawn(d, {3, 3, 40, 33}, 2), glia::tensor{});
@@ -117,6 +121,15 @@ TEST_CASE("tile registers give the bits of their emulation") {
       CHECK((values_of(device, p.run(device)) == expected));
     }
   }
+  const glia::cpu_products emulated{[](isa) -> const glia::cpu_loops::rounded_loops<float>* {
+    namespace loops = glia::cpu_loops;
+    using avx512 = loops::avx512::vector_loops;
+    return &loops::bfloat16_loops_of<loops::emulated_tiles<avx512>, avx512>;
+  }};
+  for (const std::size_t batch : {1U, 34U}) {
+    CHECK((test::trained_networks(test::rounding_cpu(in_registers, 2), batch) ==
+           test::trained_networks(test::rounding_cpu(emulated, 2), batch)));
+  }
   CHECK((!processor.has_value() || test::tile_instructions_run > 0));
 #else
   GLIA_SKIP("tile registers are used on Linux only");
@@ -130,6 +143,8 @@ TEST_CASE("a cpu with products in tiles conforms") {
 TEST_CASE("products in tiles propagate NaN and infinity") {
   test::require_special_values({tile_cpu(2), tile_cpu(2, isa::avx2)});
 }
+
+TEST_CASE("long sums in tiles are accurate") { test::require_accurate_sums(glia::bfloat16_tiles); }
 
 TEST_CASE("networks train in tiles with the same bits on any number of threads") {
   test::require_same_training(glia::bfloat16_tiles);

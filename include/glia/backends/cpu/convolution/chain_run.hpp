@@ -107,9 +107,9 @@ class chain_run {
         const std::size_t slice = task / parts;
         const std::size_t part = task % parts;
         const panel_range range{slice * panels / slices, (slice + 1) * panels / slices};
-        state mine = s;
-        mine.thread = thread;
-        make_link(mine, i, part * rows / parts, (part + 1) * rows / parts, range);
+        state state_of_thread = s;
+        state_of_thread.thread = thread;
+        make_link(state_of_thread, i, part * rows / parts, (part + 1) * rows / parts, range);
       });
     }
   }

@@ -24,7 +24,8 @@
 namespace glia::cpu_loops {
 
 /// Convolutions. Bands of rows or whole images are distributed over the threads. Windows of one
-/// pixel become plain matrix products. Other windows multiply the patches without copying them.
+/// pixel become plain matrix products, and many 3 x 3 windows use Winograd's transforms. Other
+/// windows multiply the patches without copying them, except for gradients of large kernels.
 /// Gradients with few nonzero elements use only these elements.
 template <class T>
 class convolution {
@@ -75,7 +76,7 @@ class convolution {
         apply(last, s, y);
         return;
       }
-      if (s.n > 1) {
+      if (s.n > 1 && all_finite(*team_, w, s.weights().size())) {
         // Images without such numbers keep their bits.
         kernels::window_sizes image = s;
         image.n = 1;
@@ -101,13 +102,14 @@ class convolution {
         const std::size_t first = task % bands * rows;
         const std::size_t count = std::min(rows, s.oh - first);
         const T* const image = x + task / bands * s.h * s.w * s.c;
-        T* const mine = scratch.data() + thread * scratch_size;
+        T* const memory_of_thread = scratch.data() + thread * scratch_size;
         T* const target = y + (task / bands * s.oh + first) * s.ow * s.o;
         const row_band band = c.image().band(first, count);
         if (depthwise) {
-          d.forward(loops, image, band, w, bias, target, range, mine);
+          d.forward(loops, image, band, w, bias, target, range, memory_of_thread);
         } else {
-          c.forward(loops, c.image().read(image, band, mine), band, packed.data(), target, range);
+          c.forward(loops, c.image().read(image, band, memory_of_thread), band, packed.data(),
+                    target, range);
         }
         last.apply(loops, target, s.ow * s.o, count, 0, s.ow * s.o);
       });
@@ -125,8 +127,9 @@ class convolution {
     const bool depthwise = depthwise_convolution<T>::applies(s);
     const bool rounded = rounds(s);
     const bool is_sparse = !depthwise && !rounded && few_nonzeros(c, dy);
+    const T scale = rounded ? rounded_loops<T>::finite_scale : T{1};
     const bool finite =
-        (is_sparse || is_faster_reversed(c)) && all_finite(*team_, w, c.depth() * s.o);
+        (is_sparse || is_faster_reversed(c)) && all_finite(*team_, w, c.depth() * s.o, scale);
     const bool listed = is_sparse && finite;
     // The convolution with the reversed window also multiplies weights by the zeros around an
     // image. For weights that are not finite, these products would not be zero.
@@ -271,10 +274,8 @@ class convolution {
     }
   }
 
-  /// Returns whether the factors of a convolution are rounded. A depthwise convolution computes so
-  /// few products that rounding would not pay off.
   [[nodiscard]] bool rounds(const kernels::window_sizes& s) const {
-    return team_->rounded<T>() != nullptr && !depthwise_convolution<T>::applies(s);
+    return team_->rounded<T>() != nullptr && worth_rounding(s);
   }
   /// Returns whether the gradient of the kernel is a product of a copy of all patches. Otherwise,
   /// each image adds to the gradient, which takes too long if it is large and an image has only a
@@ -285,17 +286,52 @@ class convolution {
     return s.groups == 1 && s.weights().size() * sizeof(T) >= large &&
            s.oh * s.ow <= (single ? 256 : 100);
   }
+  /// Computes the gradient of the kernel as the product of all patches and dy. Many patches are
+  /// copied and multiplied in chunks, whose products are added.
   void multiply_gathered(const patch_convolution<T>& c, const T* x, const T* dy, T* dw,
                          const memory_pool& memory) const {
+    constexpr std::size_t chunk_bytes = 64 << 20;
     const kernels::window_sizes& s = c.sizes();
-    const std::size_t pixels = s.n * s.oh * s.ow;
-    const detail::host_tensor<T> patches(memory, {pixels, c.depth()});
+    const std::size_t pixels = s.oh * s.ow;
+    const std::size_t of_image = pixels * c.depth() * sizeof(T);
+    const std::size_t chunks = std::min((s.n * of_image + chunk_bytes - 1) / chunk_bytes, s.n);
+    const std::size_t max_images = (s.n + chunks - 1) / chunks;
+    const std::size_t size = c.depth() * s.o;
+    const detail::host_tensor<T> patches(memory, {max_images * pixels, c.depth()});
+    // The product of a chunk, and the rounding errors of the sum.
+    const detail::host_tensor<T> product(memory, {chunks > 1 ? size : 0});
+    const detail::host_tensor<T> lost(memory, {chunks > 1 ? size : 0});
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+      const std::size_t first = chunk * s.n / chunks;
+      const std::size_t images = (chunk + 1) * s.n / chunks - first;
+      gather(c, x + first * s.h * s.w * s.c, images, patches.data(), memory);
+      products<T>(*team_).multiply(patches.data(), dy + first * pixels * s.o,
+                                   chunk == 0 ? dw : product.data(),
+                                   {c.depth(), s.o, images * pixels}, transpose::first, {}, memory);
+      if (chunk == 0) {
+        std::fill_n(lost.data(), lost.size(), T{0});
+        continue;
+      }
+      team_->for_blocks(size, workers::elements_per_block,
+                        [&](auto loops, std::size_t element, std::size_t count) {
+                          loops.add_compensated(product.data() + element, dw + element,
+                                                lost.data() + element, count);
+                          if (chunk + 1 == chunks) {
+                            loops.end_compensated(dw + element, lost.data() + element, count);
+                          }
+                        });
+    }
+  }
+  /// Copies all patches of some images, one after the other.
+  void gather(const patch_convolution<T>& c, const T* x, std::size_t images, T* patches,
+              const memory_pool& memory) const {
+    const kernels::window_sizes& s = c.sizes();
     const detail::host_tensor<T> scratch(memory, {team_->threads(), c.band_size(1)});
-    team_->run(s.n * s.oh, [&](std::size_t task, std::size_t thread) {
+    team_->run(images * s.oh, [&](std::size_t task, std::size_t thread) {
       const row_band band = c.image().band(task % s.oh, 1);
       const T* const image = c.image().read(x + task / s.oh * s.h * s.w * s.c, band,
                                             scratch.data() + thread * c.band_size(1));
-      T* target = patches.data() + task * s.ow * c.depth();
+      T* target = patches + task * s.ow * c.depth();
       for (std::size_t column = 0; column < s.ow; ++column) {
         for (const std::uint32_t run : c.runs()) {
           target = std::copy_n(image + column * s.window.stride_width * s.c + run, c.run_length(),
@@ -303,8 +339,6 @@ class convolution {
         }
       }
     });
-    products<T>(*team_).multiply(patches.data(), dy, dw, {c.depth(), s.o, pixels}, transpose::first,
-                                 {}, memory);
   }
 
   static std::size_t rows_per_block(const kernels::window_sizes& s, std::size_t max_rows) {

@@ -104,8 +104,8 @@ class pointwise_convolution {
   }
 
  private:
-  /// Sums the products of x and dy over the pixels. `multiply` computes the product for a range of
-  /// pixels and inputs.
+  /// Sums the products of x and dy over the pixels. `multiply_matrices` computes the product for a
+  /// range of pixels and inputs.
   template <class Multiply>
   void sum_products(const memory_pool& memory, const T* x, const T* dy, T* dw,
                     const Multiply& multiply_matrices) const {
@@ -125,14 +125,18 @@ class pointwise_convolution {
             multiply(loops, 0, pixels_, first, count, dw, false, thread);
           });
     } else {
+      // Tile registers add parts of a chain to the sums one after the other.
+      const std::size_t additions = team_->rounded<T>() == nullptr ? 1 : 2;
       sum_over_lanes(
           *team_, team_->level(), memory, pixels_, inputs_ * outputs_, dw,
-          [](std::size_t pixels) { return (pixels + detail::blas_chain - 1) / detail::blas_chain; },
+          [&](std::size_t pixels) {
+            return (pixels + detail::blas_chain - 1) / detail::blas_chain * additions;
+          },
           [&](auto loops, std::size_t pixel, std::size_t pixels, auto& sums, std::size_t thread) {
             for (std::size_t first = 0; first < pixels; first += detail::blas_chain) {
               multiply(loops, pixel + first, std::min(detail::blas_chain, pixels - first), 0,
                        inputs_, sums.data(), true, thread);
-              sums.added(1);
+              sums.added(additions);
             }
           });
     }

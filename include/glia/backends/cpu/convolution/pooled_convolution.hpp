@@ -88,13 +88,12 @@ class pooled_convolution {
         if (run_winograd(loops, winograd, x, w.bias, clamp, y, position, memory)) {
           return;
         }
-        if (s.n > 1) {
+        if (s.n > 1 && all_finite(*team_, w.plain, s.weights().size())) {
           forward_apart(x, w, map, y, position, s, pool, memory);
           return;
         }
       }
-      if (team_->rounded<T>() != nullptr && !in_registers &&
-          !depthwise_convolution<T>::applies(s)) {
+      if (team_->rounded<T>() != nullptr && !in_registers && worth_rounding(s)) {
         pool_rounded(loops, x, w, clamp, y, position, s, pool, memory);
         return;
       }

@@ -7,6 +7,7 @@
 #include "glia/backends/cpu/loops/clamp_range.hpp"
 #include "glia/backends/cpu/products/density.hpp"
 #include "glia/backends/cpu/products/epilogue.hpp"
+#include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/threads/gradient_lanes.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
@@ -94,8 +95,9 @@ class rounded_convolution {
   /// Computes dw from x and dy.
   void kernel_gradient(const float* x, const float* dy, float* dw) const {
     // With an odd number of columns, the last word of a row also multiplies a pixel outside its
-    // patch by 0. If the pixel is not finite, the product would be NaN.
-    if (factors == 2 && s_.ow % 2 != 0 && !all_finite(*team_, x, s_.input().size())) {
+    // patch by 0. If the pixel is rounded to infinity, the product would be NaN.
+    if (factors == 2 && s_.ow % 2 != 0 &&
+        !all_finite(*team_, x, s_.input().size(), rounded_loops<float>::finite_scale)) {
       with_isa(team_->level(), [&](auto loops) {
         rounded_convolution<decltype(loops)>(loops, *team_, *memory_, s_)
             .kernel_gradient(x, dy, dw);

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
+#include "glia/backends/cpu/convolution/tile_kernel_gradient.hpp"
 #include "glia/backends/cpu/products/epilogue.hpp"
 #include "glia/backends/cpu/products/product_tiles.hpp"
 #include "glia/backends/cpu/products/rounded_loops.hpp"
@@ -64,9 +65,9 @@ class tile_convolution {
         const std::size_t count = std::min(block, pixels - pixel);
         std::array<const float*, block> patches;
         for (std::size_t p = 0; p < count; ++p) {
-          const std::size_t within = (pixel + p) % of_image;
+          const std::size_t position = (pixel + p) % of_image;
           patches[p] = words + (pixel + p) / of_image * band_size +
-                       grid.offset(within / s.ow, within % s.ow);
+                       grid.offset(position / s.ow, position % s.ow);
         }
         float* const block_target = target + pixel * s.o;
         product::multiply_block(
@@ -131,78 +132,9 @@ class tile_convolution {
     });
   }
 
-  /// Computes dw from x and dy: the product of the transposed dy (O, pixels) and the patches
-  /// (pixels, C) of one row or pixel of the window at a time, transposed. The images are cut into
-  /// groups if the window has few rows, so that there are enough tasks.
+  /// Computes dw from x and dy.
   void kernel_gradient(const float* x, const float* dy, float* dw) const {
-    const kernels::window_sizes& s = s_;
-    const window2d& k = s.window;
-    const std::size_t columns = even(s.ow) / factors;  // words of a row
-    const std::size_t all_rows = s.n * s.oh;
-    if (all_rows == 0) {
-      std::fill_n(dw, s.weights().size(), 0.0F);
-      return;
-    }
-    const std::size_t rows =
-        std::clamp<std::size_t>(detail::product_chain / even(s.ow), 1, all_rows);
-    const std::size_t blocks = (all_rows + rows - 1) / rows;
-    const std::size_t words_of_block = rows * columns;
-    const std::size_t block_size =
-        product::padded(s.o) * words_of_block;  // with room for whole tiles
-    const detail::host_tensor<float> gradients(*memory_, {blocks, block_size});
-    transpose_gradients(dy, rows, gradients);
-
-    const std::size_t run_length = k.dilation_width == 1 ? k.width * s.c : s.c;
-    const std::size_t runs = k.height * k.width * s.c / run_length;
-    const std::size_t pieces = (run_length + max_piece - 1) / max_piece;
-    const std::size_t groups = std::clamp<std::size_t>(enough_tasks / (runs * pieces), 1, blocks);
-    const std::size_t weights = runs * run_length * s.o;
-    const detail::host_tensor<float> sums(*memory_, {groups, weights});
-    const std::size_t row_size =
-        std::max(s.w + k.pad_left,
-                 (factors * columns - 1) * k.stride_width + (k.width - 1) * k.dilation_width + 1) *
-        s.c;
-    const std::size_t partner = k.stride_width * s.c;  // elements to the second factor of a word
-    const std::size_t piece_size = (max_piece + product::width) * words_of_block;
-    const std::size_t size = 2 * (row_size + partner + slack) + piece_size;
-    const detail::host_tensor<float> scratch(*memory_, {team_->threads(), size});
-    team_->run(runs * pieces * groups, [&](std::size_t task, std::size_t thread) {
-      const std::size_t group = task % groups;
-      const std::size_t run = task / groups / pieces;
-      const std::size_t first = task / groups % pieces * run_length / pieces;
-      const std::size_t count = (task / groups % pieces + 1) * run_length / pieces - first;
-      float* const padded = scratch.data() + thread * size;
-      float* const words = padded + row_size + partner + slack;
-      float* const patches = words + row_size + partner + slack;
-      std::fill_n(padded, row_size + partner + slack, 0.0F);
-      const std::size_t ky = run * run_length / (k.width * s.c);
-      const std::size_t kx = k.dilation_width == 1 ? 0 : run % k.width;
-      const std::size_t offset = kx * k.dilation_width * s.c + first;
-      float* const target = sums.data() + group * weights + run * run_length + first;
-      const std::size_t begin = group * blocks / groups;
-      [[maybe_unused]] const typename Loops::tile_state state{};
-      for (std::size_t b = begin; b < (group + 1) * blocks / groups; ++b) {
-        const std::size_t rows_here = std::min(rows, all_rows - b * rows);
-        const std::size_t depth = rows_here * columns;
-        for (std::size_t row = 0; row < rows_here; ++row) {
-          const std::size_t output = b * rows + row;
-          // Wraps around above the image.
-          const std::size_t input =
-              output % s.oh * k.stride_height + ky * k.dilation_height - k.pad_top;
-          const float* const source =
-              input < s.h ? x + (output / s.oh * s.h + input) * s.w * s.c : nullptr;
-          copy_row(source, row_size, offset, count, padded, words,
-                   patches + row * columns * product::width, depth * product::width);
-        }
-        for (std::size_t column = 0; column < count; column += product::width) {
-          multiply_tiles(loops_,
-                         typename product::left_rows{gradients.data() + b * block_size, depth, 1},
-                         depth, patches + column * depth, product::width, target, weights / s.o,
-                         {0, s.o, column, std::min(product::width, count - column)}, b > begin);
-        }
-      }
-    });
-    add_transposed(sums, groups, dw);
+    tile_kernel_gradient<Loops>(loops_, *team_, *memory_, s_).compute(x, dy, dw);
   }
 
   /// Implements `rounded_loops::multiply_patches`.
@@ -234,14 +166,8 @@ class tile_convolution {
  private:
   using product = rounded_product<Loops>;
 
-  static constexpr std::size_t factors = Loops::factors_per_word;
   /// Number of patches that are multiplied together.
   static constexpr std::size_t block = rounded_loops<float>::max_patches;
-  /// Number of columns of a copy of patches, and of tasks that a gradient is divided into.
-  static constexpr std::size_t max_piece = 512;
-  static constexpr std::size_t enough_tasks = 8;
-  // Space for a whole register after the last row of words.
-  static constexpr std::size_t slack = 64;
 
   [[nodiscard]] static constexpr std::size_t even(std::size_t n) { return (n + 1) / 2 * 2; }
 
@@ -303,89 +229,15 @@ class tile_convolution {
     std::size_t length = 0;
     for (std::size_t position = 0; position < depth; position += length) {
       const std::size_t run = (first + position) / c.run_length();
-      const std::size_t within = (first + position) % c.run_length();
-      length = std::min(c.run_length() - within, depth - position);
+      const std::size_t offset = (first + position) % c.run_length();
+      length = std::min(c.run_length() - offset, depth - position);
       for (std::size_t p = 0; p < count; ++p) {
-        std::copy_n(patch[p] + c.runs()[run] + within, length, target + p * step + position);
+        std::copy_n(patch[p] + c.runs()[run] + offset, length, target + p * step + position);
       }
     }
     for (std::size_t p = 0; p < count && depth < step; ++p) {
       std::fill(target + p * step + depth, target + (p + 1) * step, 0.0F);
     }
-  }
-
-  /// Writes the words of dy, transposed: for each block of rows, a matrix (O, words of the block).
-  void transpose_gradients(const float* dy, std::size_t rows,
-                           const detail::host_tensor<float>& target) const {
-    const kernels::window_sizes& s = s_;
-    const std::size_t columns = even(s.ow) / factors;
-    const std::size_t row_words = product::padded(s.o);
-    const std::size_t blocks = (s.n * s.oh + rows - 1) / rows;
-    const std::size_t block_size = target.size() / blocks;
-    const detail::host_tensor<float> scratch(*memory_,
-                                             {team_->threads(), rows * columns * row_words});
-    team_->run(blocks, [&](std::size_t b, std::size_t thread) {
-      float* const words = scratch.data() + thread * rows * columns * row_words;
-      const std::size_t rows_here = std::min(rows, s.n * s.oh - b * rows);
-      for (std::size_t row = 0; row < rows_here; ++row) {
-        float* const of_row = words + row * columns * row_words;
-        if (factors == 1 && s.ow % 2 != 0) {
-          std::fill_n(of_row + s.ow * row_words, row_words, 0.0F);
-        }
-        loops_.round_rows(dy + (b * rows + row) * s.ow * s.o, s.o, s.ow, s.o, of_row, row_words);
-      }
-      const std::size_t depth = rows_here * columns;
-      loops_.transpose_matrix(words, row_words, target.data() + b * block_size, depth, depth, s.o);
-    });
-  }
-
-  /// Copies `count` words from `offset` on of the patches of a row of pixels into panels. In a row
-  /// with an odd number of pixels, the second factor of the last word is 0.
-  void copy_row(const float* source, std::size_t row_size, std::size_t offset, std::size_t count,
-                float* padded, float* words, float* target, std::size_t panel_step) const {
-    const kernels::window_sizes& s = s_;
-    const std::size_t columns = even(s.ow) / factors;
-    const std::size_t partner = s.window.stride_width * s.c;
-    const std::size_t whole = s.ow / factors;
-    if (source == nullptr) {
-      for (std::size_t column = 0; column < count; column += product::width, target += panel_step) {
-        std::fill_n(target, columns * product::width, 0.0F);
-      }
-      return;
-    }
-    std::copy_n(source, s.w * s.c, padded + s.window.pad_left * s.c);
-    loops_.round_rows(padded, partner, factors, row_size, words, row_size);
-    for (std::size_t column = 0; column < count; column += product::width, target += panel_step) {
-      const std::size_t width = std::min(product::width, count - column);
-      loops_.copy_columns(words + offset + column, factors * partner, whole, width, target,
-                          product::width);
-      if (whole < columns) {
-        float* const last = target + whole * product::width;
-        if (factors == 1) {
-          std::fill_n(last, product::width, 0.0F);
-        } else {
-          loops_.round_rows(padded + whole * factors * partner + offset + column, 0, 1, width, last,
-                            product::width);
-        }
-      }
-    }
-  }
-
-  /// Adds the sums of all groups, each of shape (O, weights of an output), and transposes them.
-  void add_transposed(const detail::host_tensor<float>& sums, std::size_t groups, float* dw) const {
-    constexpr std::size_t piece = 64;
-    const std::size_t depth = s_.window.height * s_.window.width * s_.c;
-    team_->run((depth + piece - 1) / piece, [&](std::size_t task, std::size_t) {
-      const std::size_t first = task * piece;
-      const std::size_t count = std::min(piece, depth - first);
-      for (std::size_t group = 1; group < groups; ++group) {
-        for (std::size_t o = 0; o < s_.o; ++o) {
-          float* const total = sums.data() + o * depth + first;
-          loops_.add(total + group * depth * s_.o, total, count);
-        }
-      }
-      loops_.transpose_matrix(sums.data() + first, depth, dw + first * s_.o, s_.o, s_.o, count);
-    });
   }
 
   Loops loops_;

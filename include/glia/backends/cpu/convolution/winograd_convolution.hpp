@@ -53,11 +53,11 @@ class winograd_convolution {
       const detail::host_tensor<T> scratch(memory, {team_->threads(), scratch_size});
       std::atomic<bool> finite{true};
       team_->run((tiles_.count + block_ - 1) / block_, [&](std::size_t task, std::size_t thread) {
-        T* const mine = scratch.data() + thread * scratch_size;
+        T* const tiles = scratch.data() + thread * scratch_size;
         const std::size_t first = task * block_;
         const std::size_t count = std::min(block_, tiles_.count - first);
-        transform(loops, x, zeros.data(), first, count, mine);
-        if (!multiply(loops, packed, bias, clamp, first, count, mine, y)) {
+        transform(loops, x, zeros.data(), first, count, tiles);
+        if (!multiply(loops, packed, bias, clamp, first, count, tiles, y)) {
           finite.store(false, std::memory_order_relaxed);
         }
       });

@@ -53,7 +53,7 @@ static void multiply_tile_by_chains(const T* a, std::size_t a_row, std::size_t a
                                     std::size_t rows, std::size_t registers, bool add) {
   using simd = simd_of<T>;
   using vector = typename simd::vector;
-  constexpr std::size_t together = 32;
+  constexpr std::size_t chunk = 32;
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t r = 0; r < registers; ++r) {
       const auto product = [&](const vector& sum, std::size_t k) {
@@ -62,8 +62,8 @@ static void multiply_tile_by_chains(const T* a, std::size_t a_row, std::size_t a
       };
       T* const target = c + i * c_row + r * simd::count;
       vector total = add ? simd::load(target) : vector{};
-      for (std::size_t first = 0; first < depth; first += together) {
-        const std::size_t end = depth - first < together ? depth : first + together;
+      for (std::size_t first = 0; first < depth; first += chunk) {
+        const std::size_t end = depth - first < chunk ? depth : first + chunk;
         vector even{};
         vector odd{};
         for (std::size_t k = first; k < end; k += 2) {

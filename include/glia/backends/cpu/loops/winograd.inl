@@ -2,7 +2,8 @@
 // square kernels with 2 or 3 rows; see winograd_convolution.hpp. Channels come in whole registers.
 
 // The transforms of one line (Side = 3 for kernels with 2 rows, 4 for kernels with 3 rows): B^T d
-// of pixels, G w of weights, and A^T m of products.
+// of pixels, G w of weights, and A^T m of products. For gradients (Side = 4): A y of outputs, and
+// G^T u of transformed weights.
 template <class Vector>
 static void transform_pixels(const Vector (&d)[3], Vector (&result)[3]) {
   result[0] = d[0] - d[1];

@@ -32,13 +32,13 @@ template <class T>
   });
 }
 
-/// Returns whether all of x[0] ... x[n - 1] are finite.
+/// Returns whether the products of `scale` and x[0] ... x[n - 1] are finite.
 template <class T>
-[[nodiscard]] bool all_finite(const workers& team, const T* x, std::size_t n) {
+[[nodiscard]] bool all_finite(const workers& team, const T* x, std::size_t n, T scale = T{1}) {
   std::atomic<bool> finite{true};
   team.for_blocks(n, workers::elements_per_block,
                   [&](auto loops, std::size_t first, std::size_t count) {
-                    if (!loops.all_finite(x + first, count)) {
+                    if (!loops.all_finite(x + first, count, scale)) {
                       finite.store(false, std::memory_order_relaxed);
                     }
                   });

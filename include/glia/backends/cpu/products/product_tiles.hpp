@@ -23,8 +23,8 @@ struct product_region {
   std::size_t columns;
 };
 
-/// Tiles of nearly equal size: the first `remainder` tiles have one row more. In tile registers,
-/// all tiles but the last one are full.
+/// Tiles of nearly equal size: the first `remainder` tiles have one row more than `quotient`. In
+/// tile registers, tiles have `quotient` rows and are full, but the last one has `remainder`.
 template <class Loops>
 struct product_tiles {
   explicit product_tiles(std::size_t rows)

@@ -14,8 +14,8 @@ namespace glia::cpu_loops {
 class workers;
 
 /// Products whose factors are rounded first, for one instruction set; `bfloat16_loops` implements
-/// them. Kernels call this interface, so that only programs that name `glia::bfloat16` contain the
-/// loops.
+/// them. Kernels call this interface, so that only programs that name `glia::bfloat16` or
+/// `glia::bfloat16_tiles` contain the loops.
 ///
 /// Rounded factors are stored as words, one or two in the size of a number; see loops/rounding.inl.
 /// Panels of words are as wide as other panels of the instruction set.
@@ -72,10 +72,21 @@ class rounded_loops {
   virtual void multiply_patches(const patch_products<T>& products, const T* words,
                                 std::size_t patches, T* const* out, const unary_map& map) const = 0;
   static constexpr std::size_t max_patches = 128;
-  static constexpr std::size_t spare_rows = 8;
+  /// Tile registers read up to 32 rows at a time.
+  static constexpr std::size_t spare_rows = 31;
+  /// A number is rounded to a finite one if its product with this is finite. A few more numbers
+  /// below the limit fail this test.
+  static constexpr T finite_scale = T{1} + T{1} / T{256};
 
  protected:
   ~rounded_loops() = default;
 };
+
+/// Returns whether the factors of a convolution are rounded on a device that rounds. A group with a
+/// single input or output, as in a depthwise convolution, has so few products that rounding would
+/// not pay off.
+[[nodiscard]] inline bool worth_rounding(const kernels::window_sizes& s) {
+  return s.groups == 1 || (s.group_inputs() > 1 && s.group_outputs() > 1);
+}
 
 }  // namespace glia::cpu_loops

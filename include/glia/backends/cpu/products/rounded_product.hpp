@@ -104,7 +104,7 @@ class rounded_product {
     Loops loops;
     matrix<float> a;
 
-    /// Packs the factors first ... first + depth - 1 of some rows, at most row_blocks::max_rows.
+    /// Packs the factors first ... first + depth - 1 of some rows, for which `left_size` has room.
     /// In tiles, zeros fill each row up to `length` words.
     void pack(std::size_t row, std::size_t rows, std::size_t first, std::size_t depth,
               std::size_t length, float* target) const {
