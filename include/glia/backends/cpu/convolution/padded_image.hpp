@@ -56,13 +56,12 @@ class padded_image {
   template <class T>
   [[nodiscard]] const T* read(const T* x, const row_band& band, T* scratch) const {
     const window2d& k = s_->window;
-    const std::size_t top = band.first * k.stride_height;
     if (unpadded()) {
-      return x + top * row_size();
+      return x + band.first * k.stride_height * row_size();
     }
     for (std::size_t row = 0; row < band.input_rows; ++row) {
       T* target = scratch + row * row_size();
-      const std::size_t source = top + row - k.pad_top;  // wraps around above the image
+      const std::size_t source = source_row(band, row);
       if (source >= s_->h) {
         std::fill_n(target, row_size(), T{0});
         continue;
@@ -72,6 +71,13 @@ class padded_image {
       std::fill_n(target, k.pad_right * s_->c, T{0});
     }
     return scratch;
+  }
+
+  /// Returns the row of the image that a row of a band shows. If the row is padding, the result is
+  /// not less than the height of the image.
+  [[nodiscard]] std::size_t source_row(const row_band& band, std::size_t row) const {
+    // Wraps around above the image.
+    return band.first * s_->window.stride_height + row - s_->window.pad_top;
   }
 
   /// Adds the rows in `scratch`, in the layout of `read`, to the image dx. The first `covered` rows

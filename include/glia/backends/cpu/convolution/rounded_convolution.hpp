@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
+#include "glia/backends/cpu/convolution/rounded_pixels.hpp"
 #include "glia/backends/cpu/loops/clamp_range.hpp"
 #include "glia/backends/cpu/products/density.hpp"
 #include "glia/backends/cpu/products/epilogue.hpp"
@@ -18,8 +19,7 @@ namespace glia::cpu_loops {
 /// Convolutions with factors rounded to bfloat16. They are computed like other convolutions, but
 /// the elements of images, weights and gradients are words; see loops/rounding.inl. A word has
 /// consecutive factors of a sum: channels of a pixel or, for the gradient of the kernel, pixels of
-/// a row. The numbers of channels and of columns are filled up to even numbers, so that the sums do
-/// not depend on the instruction set.
+/// a row.
 template <class Loops>
 class rounded_convolution {
  public:
@@ -48,14 +48,7 @@ class rounded_convolution {
       const row_band band = c.image().band(first, count);
       float* const image = scratch.data() + thread * size;
       float* const target = y + (task / bands * s.oh + first) * s.ow * s.o;
-      for (std::size_t row = 0; row < band.input_rows; ++row) {
-        const float* const source = row_of(x, task / bands, band, row);
-        float* const words = image + row * c.image().row_size();
-        std::fill_n(words, c.image().row_size(), 0.0F);
-        if (source != nullptr) {
-          round_pixels(source, s.w, s.c, words + s.window.pad_left * in_words.c);
-        }
-      }
+      round_band(loops_, s, x + task / bands * s.h * s.w * s.c, c, band, image);
       c.forward(loops_, image, band, packed.data(), target, range);
       last.apply(loops_, target, s.ow * s.o, count, 0, s.ow * s.o);
     });
@@ -69,7 +62,7 @@ class rounded_convolution {
     const patch_convolution<float> c(in_words, *memory_, {.whole_rows = false});
     const detail::host_tensor<float> rounded(*memory_, {c.depth(), in_words.o});
     std::fill_n(rounded.data(), rounded.size(), 0.0F);
-    round_pixels(w, c.depth(), s.o, rounded.data());
+    round_pixels(loops_, w, c.depth(), s.o, s.groups, rounded.data());
     const detail::host_tensor<float> weights = c.pack_transposed(loops_, rounded.data(), *memory_);
     const std::size_t rows = c.rows_per_band();
     const std::size_t row_words = s.ow * in_words.o;
@@ -84,7 +77,8 @@ class rounded_convolution {
         const row_band band = c.image().band(first, std::min(rows, s.oh - first));
         std::fill_n(padded, c.band_size(band.rows), 0.0F);
         std::fill_n(gradient, band.rows * row_words, 0.0F);
-        round_pixels(dy + (image * s.oh + first) * s.ow * s.o, band.rows * s.ow, s.o, gradient);
+        round_pixels(loops_, dy + (image * s.oh + first) * s.ow * s.o, band.rows * s.ow, s.o,
+                     s.groups, gradient);
         c.add_input_gradient(loops_, gradient, band, weights, padded);
         covered = c.image().add(loops_, padded, band, covered, target);
       }
@@ -106,9 +100,9 @@ class rounded_convolution {
     }
     const kernels::window_sizes& s = s_;
     const window2d& k = s.window;
-    const std::size_t columns = factors == 1 ? s.ow : even(s.ow);
+    const std::size_t columns = factors == 1 ? s.ow : even_number(s.ow);
     // The number of patches in a sum, with complete words in each row.
-    const std::size_t rows_of_sum = detail::product_chain / even(s.ow);
+    const std::size_t rows_of_sum = detail::product_chain / even_number(s.ow);
     const std::size_t chain = rows_of_sum == 0 ? detail::product_chain : rows_of_sum * columns;
     // The last patch of a row, which may be outside the image, ends here.
     const std::size_t width = std::max(
@@ -138,12 +132,13 @@ class rounded_convolution {
             for (std::size_t first = 0; first < s.oh; first += rows) {
               const row_band band = c.image().band(first, std::min(rows, s.oh - first));
               for (std::size_t row = 0; row < band.input_rows; ++row) {
-                const float* const source = row_of(x, image, band, row);
+                const std::size_t source = c.image().source_row(band, row);
                 float* const target = words + row * row_size;
-                if (source == nullptr) {
+                if (source >= s.h) {
                   std::fill_n(target, row_size, 0.0F);
                 } else {
-                  std::copy_n(source, s.w * s.c, padded_row + k.pad_left * s.c);
+                  std::copy_n(x + (image * s.h + source) * s.w * s.c, s.w * s.c,
+                              padded_row + k.pad_left * s.c);
                   loops_.round_rows(padded_row, partner, factors, row_size, target, row_size);
                 }
               }
@@ -160,33 +155,11 @@ class rounded_convolution {
 
  private:
   static constexpr std::size_t factors = Loops::factors_per_word;
-  // Space for a whole register after the last row of words.
-  static constexpr std::size_t slack = 64;
+  static constexpr std::size_t slack = patch_convolution<float>::slack;
 
-  [[nodiscard]] static constexpr std::size_t even(std::size_t n) { return (n + 1) / 2 * 2; }
   /// Returns the number of words of a pixel with this number of channels, in all groups.
   [[nodiscard]] std::size_t words_of_groups(std::size_t channels) const {
-    return even(channels / s_.groups) / factors * s_.groups;
-  }
-
-  /// Returns a row of a band in an image of x, or null if the row is padding.
-  [[nodiscard]] const float* row_of(const float* x, std::size_t image, const row_band& band,
-                                    std::size_t row) const {
-    // Wraps around above the image.
-    const std::size_t source = band.first * s_.window.stride_height + row - s_.window.pad_top;
-    return source < s_.h ? x + (image * s_.h + source) * s_.w * s_.c : nullptr;
-  }
-
-  /// Writes the words of pixels. Elements that fill up an odd number of channels are not written.
-  void round_pixels(const float* x, std::size_t pixels, std::size_t channels, float* words) const {
-    const std::size_t of_group = channels / s_.groups;
-    if (of_group == even(of_group)) {
-      loops_.round_row(x, pixels * channels, words);
-      return;
-    }
-    for (std::size_t i = 0; i < pixels * s_.groups; ++i) {
-      loops_.round_row(x + i * of_group, of_group, words + i * (even(of_group) / factors));
-    }
+    return even_number(channels / s_.groups) / factors * s_.groups;
   }
 
   /// Returns the words of w (height, width, C / groups, O): each word has factors of one output.

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "glia/backends/cpu/convolution/patch_convolution.hpp"
+#include "glia/backends/cpu/convolution/rounded_pixels.hpp"
 #include "glia/backends/cpu/convolution/tile_kernel_gradient.hpp"
 #include "glia/backends/cpu/products/epilogue.hpp"
 #include "glia/backends/cpu/products/product_tiles.hpp"
@@ -17,9 +18,7 @@
 namespace glia::cpu_loops {
 
 /// Convolutions in one group with factors rounded to bfloat16, as matrix products in tiles; see
-/// rounded_product.hpp. Patches are copied, because the rows of a tile have equal distances. As in
-/// rounded_convolution.hpp, the numbers of channels and of columns are filled up to even numbers,
-/// so that the sums do not depend on the instruction set.
+/// rounded_product.hpp. Patches are copied, because the rows of a tile have equal distances.
 template <class Loops>
 class tile_convolution {
  public:
@@ -33,12 +32,12 @@ class tile_convolution {
                std::size_t most_rows) const {
     const kernels::window_sizes& s = s_;
     const std::size_t taps = s.window.height * s.window.width;
-    const std::size_t depth = taps * even(s.c);
+    const std::size_t depth = taps * even_number(s.c);
     const std::size_t depth_words = product::whole_words(depth);
     const std::size_t panel_step = depth_words * product::width;
     const detail::host_tensor<float> panels = pack_weights(w, depth, panel_step);
     kernels::window_sizes in_words = s;
-    in_words.c = product::words(even(s.c));
+    in_words.c = product::words(even_number(s.c));
     const patch_convolution<float> c(in_words, *memory_);
     const std::size_t rows = std::min(c.rows_per_band(), most_rows);
     const std::size_t bands = (s.oh + rows - 1) / rows;
@@ -58,7 +57,7 @@ class tile_convolution {
       const std::size_t of_image = grid.count();
       const std::size_t pixels = std::min(images, s.n - image) * of_image;
       for (std::size_t i = 0; i * of_image < pixels; ++i) {
-        round_band(x + (image + i) * s.h * s.w * s.c, c, band, words + i * band_size);
+        round_band(loops_, s, x + (image + i) * s.h * s.w * s.c, c, band, words + i * band_size);
       }
       float* const target = y + (image * s.oh + first) * s.ow * s.o;
       for (std::size_t pixel = 0; pixel < pixels; pixel += block) {
@@ -169,19 +168,17 @@ class tile_convolution {
   /// Number of patches that are multiplied together.
   static constexpr std::size_t block = rounded_loops<float>::max_patches;
 
-  [[nodiscard]] static constexpr std::size_t even(std::size_t n) { return (n + 1) / 2 * 2; }
-
   /// Packs w (height, width, C, O) into panels, with zeros for an odd channel.
   [[nodiscard]] detail::host_tensor<float> pack_weights(const float* w, std::size_t depth,
                                                         std::size_t panel_step) const {
     const kernels::window_sizes& s = s_;
-    const bool odd = s.c != even(s.c);
+    const bool odd = s.c != even_number(s.c);
     detail::host_tensor<float> filled;
     if (odd) {
       filled = detail::host_tensor<float>(*memory_, {depth, s.o});
       std::fill_n(filled.data(), filled.size(), 0.0F);
       for (std::size_t tap = 0; tap < s.window.height * s.window.width; ++tap) {
-        std::copy_n(w + tap * s.c * s.o, s.c * s.o, filled.data() + tap * even(s.c) * s.o);
+        std::copy_n(w + tap * s.c * s.o, s.c * s.o, filled.data() + tap * even_number(s.c) * s.o);
       }
     }
     const matrix<float> weights{odd ? filled.data() : w, s.o};
@@ -194,31 +191,6 @@ class tile_convolution {
                                 panels.data() + panel * panel_step);
     });
     return panels;
-  }
-
-  /// Writes the words of a band of an image, with zeros around it.
-  void round_band(const float* image, const patch_convolution<float>& c, const row_band& band,
-                  float* words) const {
-    const kernels::window_sizes& s = s_;
-    const std::size_t of_pixel = c.sizes().c;
-    for (std::size_t row = 0; row < band.input_rows; ++row) {
-      float* target = words + row * c.image().row_size();
-      std::fill_n(target, c.image().row_size(), 0.0F);
-      // Wraps around above the image.
-      const std::size_t input = band.first * s.window.stride_height + row - s.window.pad_top;
-      if (input >= s.h) {
-        continue;
-      }
-      const float* const source = image + input * s.w * s.c;
-      target += s.window.pad_left * of_pixel;
-      if (s.c == even(s.c)) {
-        loops_.round_row(source, s.w * s.c, target);
-        continue;
-      }
-      for (std::size_t pixel = 0; pixel < s.w; ++pixel) {
-        loops_.round_row(source + pixel * s.c, s.c, target + pixel * of_pixel);
-      }
-    }
   }
 
   /// Copies the words first ... first + depth - 1 of some patches, one patch after the other. Zeros

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "glia/backends/cpu/convolution/patch_convolution.hpp"
+#include "glia/backends/cpu/convolution/rounded_pixels.hpp"
 #include "glia/backends/cpu/products/product_tiles.hpp"
 #include "glia/backends/cpu/products/rounded_product.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
@@ -23,7 +25,7 @@ class tile_kernel_gradient {
                        const kernels::window_sizes& s)
       : loops_(loops), team_(&team), memory_(&memory), s_(s), rows_(s.n * s.oh) {
     const window2d& k = s.window;
-    const std::size_t pixels = (s.ow + 1) / 2 * 2;
+    const std::size_t pixels = even_number(s.ow);
     columns_ = pixels / factors;
     block_rows_ = std::clamp<std::size_t>(detail::product_chain / pixels, 1, rows_);
     blocks_ = (rows_ + block_rows_ - 1) / block_rows_;
@@ -98,8 +100,7 @@ class tile_kernel_gradient {
   /// Number of columns of a part, and of tasks that keep all threads busy.
   static constexpr std::size_t max_piece = 512;
   static constexpr std::size_t enough_tasks = 8;
-  // Space for a whole register after the last row of words.
-  static constexpr std::size_t slack = 64;
+  static constexpr std::size_t slack = patch_convolution<float>::slack;
 
   [[nodiscard]] part part_of(std::size_t task) const {
     const window2d& k = s_.window;
