@@ -190,6 +190,14 @@ inline void require_accurate_sums(const glia::cpu_products& products) {
   require_sums(device.run(kernels::conv2d_kernel_gradient{}, full({3, 1000, 1000, 1}, left), dy));
   require_sums(device.run(kernels::conv2d_kernel_gradient{{.height = 9, .width = 1}},
                           full({3, 1008, 1000, 1}, left), dy));
+  require_sums(device.run(kernels::conv2d{.window = {.height = 2, .width = 2}},
+                          full({1, 2, 2, 750'000}, left), full({2, 2, 750'000, 1}, right),
+                          glia::tensor{}));
+  require_sums(device.run(kernels::conv2d{}, full({1, 1, 2, 3'000'000}, left),
+                          full({1, 1, 3'000'000, 1}, right), glia::tensor{}));
+  const glia::window2d two{.height = 1, .width = 2};
+  require_sums(device.run(kernels::conv2d_input_gradient{.window = two, .image = {1, 2, 1}},
+                          full({1, 1, 1, 3'000'000}, left), full({1, 2, 1, 3'000'000}, right)));
 }
 
 /// Returns the parameters and outputs of two networks after three training steps: of recurrent

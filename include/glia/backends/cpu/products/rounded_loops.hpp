@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "glia/backends/cpu/loops/vector_operands.hpp"
@@ -84,9 +85,13 @@ class rounded_loops {
 
 /// Returns whether the factors of a convolution are rounded on a device that rounds. A group with a
 /// single input or output, as in a depthwise convolution, has so few products that rounding would
-/// not pay off.
+/// not pay off. The loops for rounded factors add the products of a patch without compensation, so
+/// that there must not be too many.
 [[nodiscard]] inline bool worth_rounding(const kernels::window_sizes& s) {
-  return s.groups == 1 || (s.group_inputs() > 1 && s.group_outputs() > 1);
+  constexpr std::size_t most_products = 1 << 16;
+  const std::size_t channels = std::max(s.group_inputs(), s.group_outputs());
+  return (s.groups == 1 || (s.group_inputs() > 1 && s.group_outputs() > 1)) &&
+         s.window.height * s.window.width * channels <= most_products;
 }
 
 }  // namespace glia::cpu_loops
