@@ -18,6 +18,7 @@
 #include "glia/backends/cpu/threads/gradient_lanes.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
+#include "glia/backends/long_sum.hpp"
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/packed_weights.hpp"
 
@@ -312,14 +313,14 @@ class convolution {
         std::fill_n(lost.data(), lost.size(), T{0});
         continue;
       }
-      team_->for_blocks(size, workers::elements_per_block,
-                        [&](auto loops, std::size_t element, std::size_t count) {
-                          loops.add_compensated(product.data() + element, dw + element,
-                                                lost.data() + element, count);
-                          if (chunk + 1 == chunks) {
-                            loops.end_compensated(dw + element, lost.data() + element, count);
-                          }
-                        });
+      // So little work that no instruction set needs a loop of its own.
+      team_->run(c.depth(), [&](std::size_t row, std::size_t) {
+        using sum = detail::compensated_sum<T>;
+        for (std::size_t i = row * s.o; i < (row + 1) * s.o; ++i) {
+          sum::add(product.data()[i], dw[i], lost.data()[i]);
+          dw[i] = chunk + 1 == chunks ? sum::value(dw[i], lost.data()[i]) : dw[i];
+        }
+      });
     }
   }
   /// Copies all patches of some images, one after the other.

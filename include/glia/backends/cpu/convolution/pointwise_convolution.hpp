@@ -10,7 +10,6 @@
 #include "glia/backends/cpu/products/gemm.hpp"
 #include "glia/backends/cpu/products/matrix.hpp"
 #include "glia/backends/cpu/products/packing.hpp"
-#include "glia/backends/cpu/products/products.hpp"
 #include "glia/backends/cpu/products/rounded_loops.hpp"
 #include "glia/backends/cpu/threads/gradient_lanes.hpp"
 #include "glia/backends/cpu/threads/single_threaded_blas.hpp"
@@ -40,10 +39,9 @@ class pointwise_convolution {
                 const epilogue<T>& last) const {
     const std::size_t inputs = w.transposed ? outputs_ : inputs_;
     const std::size_t outputs = w.transposed ? inputs_ : outputs_;
-    if (team_->rounded<T>() != nullptr) {
-      products<T>(*team_).multiply(x, w.data, y, {pixels_, outputs, inputs},
-                                   w.transposed ? transpose::second : transpose::none, last,
-                                   memory);
+    if (team_->rounded<T>() != nullptr && inputs <= rounded_loops<T>::most_products) {
+      team_->rounded<T>()->multiply(*team_, memory, {x, inputs}, w, y, {pixels_, outputs, inputs},
+                                    last, nullptr);
       return;
     }
     const std::size_t block = pixels_per_block();

@@ -109,14 +109,13 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
   }
 }
 
-// Returns whether the products of `scale` and all elements in `rows` rows of `vectors` vectors are
-// finite. For a finite element, the product with 0 is 0. 1 <= vectors <= max_sums.
+// Returns whether all elements in `rows` rows of `vectors` vectors are finite. For a finite
+// element, the product with 0 is 0. 1 <= vectors <= max_sums.
 template <class T, std::size_t Vectors = max_sums>
-static bool all_finite_rows(const T* x, std::size_t x_step, std::size_t rows, std::size_t vectors,
-                            T scale = T(1)) {
+static bool all_finite_rows(const T* x, std::size_t x_step, std::size_t rows, std::size_t vectors) {
   if constexpr (Vectors > 1) {
     if (vectors < Vectors) {
-      return all_finite_rows<T, Vectors - 1>(x, x_step, rows, vectors, scale);
+      return all_finite_rows<T, Vectors - 1>(x, x_step, rows, vectors);
     }
   }
   using simd = simd_of<T>;
@@ -125,7 +124,7 @@ static bool all_finite_rows(const T* x, std::size_t x_step, std::size_t rows, st
   for (std::size_t i = 0; i < rows; ++i, x += x_step) {
 #pragma GCC unroll 8
     for (std::size_t v = 0; v < Vectors; ++v) {
-      zero[v] += simd::load(x + v * simd::count) * scale * T(0);
+      zero[v] += simd::load(x + v * simd::count) * T(0);
     }
   }
   vector sum_of_registers{};
@@ -140,13 +139,22 @@ static bool all_finite_rows(const T* x, std::size_t x_step, std::size_t rows, st
   return sum == 0;
 }
 template <class T>
-static bool all_finite(const T* x, std::size_t n, T scale = T(1)) {
+static bool all_finite(const T* x, std::size_t n) {
   constexpr std::size_t step = max_sums * simd_of<T>::count;
   T zero{};
   for (std::size_t i = n / step * step; i < n; ++i) {
-    zero += x[i] * scale * T(0);
+    zero += x[i] * T(0);
   }
-  return zero == 0 && all_finite_rows(x, step, n / step, max_sums, scale);
+  return zero == 0 && all_finite_rows(x, step, n / step, max_sums);
+}
+// Returns whether the products of `scale` and x[0] ... x[n - 1] are finite.
+template <class T>
+static bool all_products_finite(const T* x, std::size_t n, T scale) {
+  std::uint32_t count = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    count += x[i] * scale * T(0) == 0 ? 1U : 0U;
+  }
+  return count == static_cast<std::uint32_t>(n);
 }
 
 // Computes y (columns, rows), the transpose of x (rows, columns).

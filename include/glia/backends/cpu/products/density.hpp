@@ -38,7 +38,8 @@ template <class T>
   std::atomic<bool> finite{true};
   team.for_blocks(n, workers::elements_per_block,
                   [&](auto loops, std::size_t first, std::size_t count) {
-                    if (!loops.all_finite(x + first, count, scale)) {
+                    if (scale == 1 ? !loops.all_finite(x + first, count)
+                                   : !loops.all_products_finite(x + first, count, scale)) {
                       finite.store(false, std::memory_order_relaxed);
                     }
                   });

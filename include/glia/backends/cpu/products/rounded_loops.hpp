@@ -78,6 +78,8 @@ class rounded_loops {
   /// A number is rounded to a finite one if its product with this is finite. A few more numbers
   /// below the limit fail this test.
   static constexpr T finite_scale = T{1} + T{1} / T{256};
+  /// Most products of a sum in a convolution, which are added without compensation.
+  static constexpr std::size_t most_products = 1 << 16;
 
  protected:
   ~rounded_loops() = default;
@@ -85,13 +87,11 @@ class rounded_loops {
 
 /// Returns whether the factors of a convolution are rounded on a device that rounds. A group with a
 /// single input or output, as in a depthwise convolution, has so few products that rounding would
-/// not pay off. The loops for rounded factors add the products of a patch without compensation, so
-/// that there must not be too many.
+/// not pay off.
 [[nodiscard]] inline bool worth_rounding(const kernels::window_sizes& s) {
-  constexpr std::size_t most_products = 1 << 16;
   const std::size_t channels = std::max(s.group_inputs(), s.group_outputs());
   return (s.groups == 1 || (s.group_inputs() > 1 && s.group_outputs() > 1)) &&
-         s.window.height * s.window.width * channels <= most_products;
+         s.window.height * s.window.width * channels <= rounded_loops<float>::most_products;
 }
 
 }  // namespace glia::cpu_loops
