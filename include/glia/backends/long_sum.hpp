@@ -16,9 +16,9 @@ namespace glia::detail {
 //
 // unless there is an overflow. Winograd's transforms add pixels, and parameters, before they are
 // multiplied. For such a convolution, the second bound is product_error<T> times the sum over the
-// channels of sum |x| sum |w|: over the pixels of a tile (side 3 or 4), and over the window. The
-// division into chains and totals depends only on sizes, never on
-// threads.
+// channels of sum |x| sum |w|: over the pixels of a tile (side 3 or 4), and over the window.
+//
+// The division into chains and totals depends only on sizes, never on threads.
 
 /// Number of terms that one accumulator of a plain sum adds.
 inline constexpr std::size_t sum_chain = 128;

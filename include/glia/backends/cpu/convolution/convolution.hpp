@@ -18,7 +18,6 @@
 #include "glia/backends/cpu/threads/gradient_lanes.hpp"
 #include "glia/backends/cpu/threads/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
-#include "glia/backends/long_sum.hpp"
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/packed_weights.hpp"
 
@@ -297,30 +296,19 @@ class convolution {
     const std::size_t of_image = pixels * c.depth() * sizeof(T);
     const std::size_t chunks = std::min((s.n * of_image + chunk_bytes - 1) / chunk_bytes, s.n);
     const std::size_t max_images = (s.n + chunks - 1) / chunks;
-    const std::size_t size = c.depth() * s.o;
     const detail::host_tensor<T> patches(memory, {max_images * pixels, c.depth()});
-    // The product of a chunk, and the rounding errors of the sum.
-    const detail::host_tensor<T> product(memory, {chunks > 1 ? size : 0});
-    const detail::host_tensor<T> lost(memory, {chunks > 1 ? size : 0});
-    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    const products<T> product(*team_);
+    const auto multiply_chunk = [&](std::size_t chunk, T* target) {
       const std::size_t first = chunk * s.n / chunks;
       const std::size_t images = (chunk + 1) * s.n / chunks - first;
       gather(c, x + first * s.h * s.w * s.c, images, patches.data(), memory);
-      products<T>(*team_).multiply(patches.data(), dy + first * pixels * s.o,
-                                   chunk == 0 ? dw : product.data(),
-                                   {c.depth(), s.o, images * pixels}, transpose::first, {}, memory);
-      if (chunk == 0) {
-        std::fill_n(lost.data(), lost.size(), T{0});
-        continue;
-      }
-      // So little work that no instruction set needs a loop of its own.
-      team_->run(c.depth(), [&](std::size_t row, std::size_t) {
-        using sum = detail::compensated_sum<T>;
-        for (std::size_t i = row * s.o; i < (row + 1) * s.o; ++i) {
-          sum::add(product.data()[i], dw[i], lost.data()[i]);
-          dw[i] = chunk + 1 == chunks ? sum::value(dw[i], lost.data()[i]) : dw[i];
-        }
-      });
+      product.multiply(patches.data(), dy + first * pixels * s.o, target,
+                       {c.depth(), s.o, images * pixels}, transpose::first, {}, memory);
+    };
+    if (chunks == 1) {
+      multiply_chunk(0, dw);
+    } else {
+      product.add_parts(chunks, c.depth() * s.o, dw, memory, multiply_chunk);
     }
   }
   /// Copies all patches of some images, one after the other.

@@ -75,6 +75,29 @@ class products {
     }
   }
 
+  /// Computes c, of `size` elements, as the sum of some parts, with compensation. compute(i,
+  /// target) computes part i.
+  template <class Compute>
+  void add_parts(std::size_t parts, std::size_t size, T* c, const memory_pool& memory,
+                 const Compute& compute) const {
+    const detail::host_tensor<T> part(memory, {size});
+    const detail::host_tensor<T> lost(memory, {size});
+    std::fill_n(c, size, T{0});
+    std::fill_n(lost.data(), size, T{0});
+    const auto for_blocks = [&](const auto& body) {
+      team_->for_blocks(size, workers::elements_per_block, body);
+    };
+    for (std::size_t i = 0; i < parts; ++i) {
+      compute(i, part.data());
+      for_blocks([&](auto loops, std::size_t start, std::size_t count) {
+        loops.add_compensated(part.data() + start, c + start, lost.data() + start, count);
+      });
+    }
+    for_blocks([&](auto loops, std::size_t start, std::size_t count) {
+      loops.end_compensated(c + start, lost.data() + start, count);
+    });
+  }
+
   /// Multiplies by BLAS, for products without many zeros for which panels are not faster.
   void multiply_by_blas(const matrix<T>& a, const matrix<T>& b, T* c,
                         const kernels::matmul_sizes& s, const epilogue<T>& last) const {
@@ -184,25 +207,13 @@ class products {
   void multiply_in_parts(const matrix<T>& left, const matrix<T>& right, T* c,
                          const kernels::matmul_sizes& s, const epilogue<T>& last,
                          const memory_pool& memory) const {
-    const std::size_t size = s.m * s.n;
-    const detail::host_tensor<T> part(memory, {size});
-    const detail::host_tensor<T> lost(memory, {size});
-    std::fill_n(c, size, T{0});
-    std::fill_n(lost.data(), size, T{0});
-    const auto for_blocks = [&](const auto& body) {
-      team_->for_blocks(size, workers::elements_per_block, body);
-    };
-    for (std::size_t first = 0; first < s.k; first += longest_depth) {
+    const std::size_t parts = (s.k + longest_depth - 1) / longest_depth;
+    add_parts(parts, s.m * s.n, c, memory, [&](std::size_t part, T* target) {
+      const std::size_t first = part * longest_depth;
       kernels::matmul_sizes part_sizes = s;
       part_sizes.k = std::min(longest_depth, s.k - first);
-      multiply(left.columns_from(first), right.rows_from(first), part.data(), part_sizes, {},
-               memory, nullptr);
-      for_blocks([&](auto loops, std::size_t start, std::size_t count) {
-        loops.add_compensated(part.data() + start, c + start, lost.data() + start, count);
-      });
-    }
-    for_blocks([&](auto loops, std::size_t start, std::size_t count) {
-      loops.end_compensated(c + start, lost.data() + start, count);
+      multiply(left.columns_from(first), right.rows_from(first), target, part_sizes, {}, memory,
+               nullptr);
     });
     with_isa(team_->level(), [&](auto loops) { last.apply(loops, c, s.n, s.m, 0, s.n); });
   }
